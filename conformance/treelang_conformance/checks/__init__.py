@@ -1,0 +1,1 @@
+"""The checks, one module per family of clauses. Importing this package registers them all."""

@@ -1,0 +1,93 @@
+"""What a wire is: the two-way translation between neutral values and the bytes of one protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, runtime_checkable
+
+from treelang_conformance.neutral import Answer, Failure, Finish, ReadRequest
+from treelang_conformance.provider.record import RecordedRequest
+from treelang_conformance.provider.script import Reply
+
+
+class EventKind(StrEnum):
+    """What a stream event means to a client."""
+
+    SILENT = "silent"
+    """Opens, keeps alive or accompanies; carries no text."""
+    TEXT = "text"
+    FINISH = "finish"
+    """Carries the reason why the answer ended."""
+    USAGE = "usage"
+    """Carries usage and nothing else."""
+    TERMINAL = "terminal"
+    """The last event of a stream; nothing after it counts."""
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One whole event of a stream, encoded, with its ending blank line; `text` is what it adds to the answer."""
+
+    kind: EventKind
+    data: bytes
+    text: str = ""
+
+
+@runtime_checkable
+class Wire(Protocol):
+    """One provider protocol, both ways. A third party adds one by the entry point `treelang_conformance.wires`."""
+
+    name: str
+    """As written after `--wire`, for instance `openai-chat`."""
+    base_path: str
+    """What the protocol's SDK wants behind the host in its base URL, for instance `/v1`, or nothing."""
+    model: str
+    """A model name that is sound on this wire and takes temperature and strict output."""
+    finishes: frozenset[Finish]
+    """The reasons that this protocol can express."""
+    has_json_mode: bool
+    """Whether the protocol has a JSON mode of its own, besides strict output."""
+
+    def completion(self, answer: Answer) -> Reply:
+        """The response to a request that asked for no stream."""
+        ...
+
+    def events(self, answer: Answer) -> Sequence[Event]:
+        """The whole stream of an answer, event by event, the terminal one last."""
+        ...
+
+    def error(self, failure: Failure) -> Reply:
+        """A failing response in the protocol's own envelope."""
+        ...
+
+    def error_event(self, failure: Failure) -> Event:
+        """The same failure reported inside a stream (`failure.status` is then not on the wire)."""
+        ...
+
+    def silent_events(self) -> Mapping[str, Event]:
+        """Events that carry no text and must break nothing, by a name that a failure message can show."""
+        ...
+
+    def unusable_bodies(self) -> Mapping[str, bytes]:
+        """JSON bodies of a successful status that are no valid answer, by a name that a failure message can show."""
+        ...
+
+    def rejections(self) -> Mapping[str, Failure]:
+        """Explicit rejections of strict output, in every form known on this wire."""
+        ...
+
+    def look_alikes(self) -> Mapping[str, Failure]:
+        """Failures that resemble a rejection of strict output and are none."""
+        ...
+
+    def failures(self) -> Mapping[str, Failure]:
+        """One failure of each in-band kind that clause ERR-11 tells apart: `authentication`, `permission`,
+        `rate-limit` and `other`, with the protocol's own types and codes."""
+        ...
+
+    def read(self, request: RecordedRequest) -> ReadRequest:
+        """Translate a received request; raises `ValueError` saying what is not of this protocol."""
+        ...

@@ -1,0 +1,77 @@
+"""The error hierarchy: what may leave a boundary of treelang, and nothing else may.
+
+Messages are made of kinds, statuses and names that treelang itself knows. A provider's words are never
+copied into them, since providers echo prompts and keys (clause SEC-1); the original exception stays
+reachable as `__cause__` (clause ERR-9).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class TreelangError(Exception):
+    """The root of every error that treelang raises on purpose."""
+
+
+class ProviderResponseError(TreelangError, RuntimeError):
+    """The provider's answer cannot be used: invalid, incomplete or refused (clauses CMP-7, CMP-8, STR-5, STR-6).
+
+    Attributes:
+        provider: Name of the deployment that failed, never empty for an error of a transport (ERR-6).
+        status_code: HTTP status of a failing response; `None` where there was none, and for an error that
+            the provider reported under a successful status (ERR-7).
+        retry_after: Seconds to wait before another attempt, finite and >= 0, or `None` (ERR-8).
+        code: The provider's own error type or code, where it gave one that is safe to show (ERR-15).
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        provider: str | None = None,
+        status_code: int | None = None,
+        retry_after: float | None = None,
+        code: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.provider = provider
+        self.status_code = status_code
+        self.retry_after = retry_after
+        self.code = code
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Keyword-only attributes would be lost by the default protocol (ERR-13).
+        return _rebuild, (type(self), self.args, dict(vars(self)))
+
+
+def _rebuild(
+    error_type: type[ProviderResponseError], args: tuple[Any, ...], attributes: dict[str, Any]
+) -> ProviderResponseError:
+    error = error_type(*args)
+    vars(error).update(attributes)
+    return error
+
+
+class ModelTransportError(ProviderResponseError):
+    """Any failure of the SDK, of HTTP or of the provider that has no more specific kind (ERR-5)."""
+
+
+class ModelAuthenticationError(ModelTransportError):
+    """The credential was not accepted or not permitted: 401 and 403 (ERR-1)."""
+
+
+class ModelRateLimitError(ModelTransportError):
+    """The provider asks for fewer requests: 429 (ERR-2)."""
+
+
+class ModelTimeoutError(ModelTransportError, TimeoutError):
+    """A timeout of the SDK: connect, read, write or pool (ERR-3). Never the caller's own deadline (ERR-12)."""
+
+
+class ModelConnectionError(ModelTransportError, ConnectionError):
+    """The provider could not be reached or hung up (ERR-4, STR-8)."""
+
+
+class StructuredOutputUnsupportedError(ProviderResponseError):
+    """The provider explicitly rejected strict structured output (FBK-2); never another failure (FBK-3)."""
