@@ -1,0 +1,1 @@
+"""The loopback provider and the scripts it plays."""

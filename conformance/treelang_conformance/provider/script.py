@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
+
+from treelang_conformance.provider.signals import Changes
 
 Framing: TypeAlias = Literal["length", "chunked", "close"]
 """How the end of a body is told: by Content-Length, by chunked encoding, or by closing the connection."""
@@ -16,37 +16,33 @@ Framing: TypeAlias = Literal["length", "chunked", "close"]
 class Gate:
     """A point in a reply at which the provider waits until the check opens it.
 
-    The provider plays in a thread of its own, so both sides wait on futures that any event loop can await.
+    The provider plays in a thread of its own, so both sides wait across event loops.
     """
 
     def __init__(self, name: str = "gate") -> None:
         self.name = name
-        self._reached: Future[None] = Future()
-        self._opened: Future[None] = Future()
+        self._changes = Changes()
+        self._reached = False
+        self._opened = False
 
     def __repr__(self) -> str:
-        state = "open" if self._opened.done() else "reached" if self._reached.done() else "ahead"
+        state = "open" if self._opened else "reached" if self._reached else "ahead"
         return f"Gate({self.name!r}, {state})"
 
     def open(self) -> None:
         """Let the provider go on; opening twice is harmless."""
-        if not self._opened.done():
-            self._opened.set_result(None)
+        self._opened = True
+        self._changes.notify()
 
     async def reached(self) -> None:
         """Return once the provider stands at this gate. The caller bounds the wait."""
-        await _await(self._reached)
+        await self._changes.until(lambda: self._reached)
 
     async def pass_through(self) -> None:
         """The provider's side: announce that the gate is reached and wait until it is open."""
-        if not self._reached.done():
-            self._reached.set_result(None)
-        await _await(self._opened)
-
-
-async def _await(future: Future[None]) -> None:
-    # Shielded, because cancelling a wrapped future would cancel the one that the other side waits on.
-    await asyncio.shield(asyncio.wrap_future(future))
+        self._reached = True
+        self._changes.notify()
+        await self._changes.until(lambda: self._opened)
 
 
 @dataclass(frozen=True, slots=True)
