@@ -73,5 +73,13 @@ class ModelConnectionError(ModelTransportError, ConnectionError):
     """The provider could not be reached or hung up (ERR-4, STR-8)."""
 
 
+class ModelRequestError(ProviderResponseError, ValueError):
+    """The request cannot be expressed on the wire and was not sent (CMP-6)."""
+
+
 class StructuredOutputUnsupportedError(ProviderResponseError):
     """The provider explicitly rejected strict structured output (FBK-2); never another failure (FBK-3)."""
+
+
+class MissingDependencyError(TreelangError, ImportError):
+    """An optional package is not installed; the message names the extra that brings it."""

@@ -65,5 +65,3 @@ class CapabilityAwareTransport(ModelTransport, Protocol):
     def capabilities(self, model: str) -> ModelCapabilities:
         """Return the capabilities of `model`, without I/O and without raising for any string (CAP-1)."""
         ...
-
-

@@ -1,0 +1,217 @@
+"""What all adapters over a provider's SDK share: the exchange. What remains to an adapter is its wire's mapping.
+
+The SDK's `create` is called for its streaming response, so that URL, credentials, headers, timeouts, typed errors
+and whatever a user has wrapped around `create` stay the SDK's, and the body is decoded here: every SDK lets some
+faults of a body pass in silence or raw, and building a model object is most of what a chunk costs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import importlib
+import json
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable
+from types import ModuleType
+from typing import Any, ClassVar, Self
+
+from treelang.errors import MissingDependencyError, ModelConnectionError, ModelTimeoutError
+from treelang.transports.answer import AnswerState
+from treelang.transports.contract import ModelCapabilities, ModelRequest, ModelUsage
+from treelang.transports.reading import StreamReader, read_completion
+from treelang.transports.request import CheckedRequest, check_request
+from treelang.transports.translation import ErrorTranslator, http_rules
+from treelang.transports.usage import UsageLedger, UsageRecord
+
+_DRAIN_SECONDS = 0.05
+"""How long the end of a body may lag behind the terminal event for its connection to be reused (STR-15)."""
+
+
+class SDKTransport(ABC):
+    """A transport over an asynchronous SDK client: one HTTP request a call, no retries, no redirects.
+
+    Args:
+        client: A ready SDK client, which stays its owner's to close. It is used without its retries.
+        api_key: The credential, where no `client` is given; the SDK's environment variable is the default.
+        base_url: Where to send requests; the provider's own address is the default.
+        timeout: Seconds for connecting and for each read; the SDK's default where `None`.
+        provider: Name of the deployment in errors.
+        strict_json_schema: What `capabilities` says of strict output, for models that the adapter misjudges.
+    """
+
+    _sdk: ClassVar[str]
+    _client_class: ClassVar[str]
+    _default_provider: ClassVar[str]
+    _natural_stops: ClassVar[frozenset[str]]
+
+    def __init__(
+        self,
+        client: Any = None,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        timeout: float | None = None,
+        provider: str | None = None,
+        strict_json_schema: bool | None = None,
+    ) -> None:
+        sdk = _import_sdk(self._sdk, type(self).__name__)
+        self._owns_client = client is None
+        self._client: Any = (
+            self._build_client(sdk, api_key, base_url, timeout) if client is None else _without_retries(client)
+        )
+        self._provider = provider or self._default_provider
+        self._strict_json_schema = strict_json_schema
+        self._rules = (
+            (sdk.APITimeoutError, ModelTimeoutError),
+            (sdk.APIConnectionError, ModelConnectionError),
+            *http_rules(),
+        )
+        self._ledger = UsageLedger()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(provider={self._provider!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the SDK client, unless it was passed in."""
+        if self._owns_client:
+            await self._client.close()
+
+    async def complete(self, request: ModelRequest) -> str:
+        """Return the whole text of the answer (CMP-1 to CMP-8).
+
+        Raises:
+            ProviderResponseError: The answer is invalid or incomplete, or one of its kinds for any other failure.
+        """
+        usage = self._ledger.begin()
+        checked = check_request(request, self._provider)
+        arguments = self._arguments(checked)
+        translator = self._translator(checked, arguments)
+        with translator:
+            async with self._create(**arguments) as response:
+                data = await response.read()
+        return read_completion(
+            data, functools.partial(self._read_completion, usage=usage), self._natural_stops, translator
+        )
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[str]:
+        """Yield the text of the answer as it arrives (STR-1 to STR-15). Close the iterator to end the call early.
+
+        Raises:
+            ProviderResponseError: As `complete`, after the chunks that came.
+        """
+        return self._stream(request)
+
+    async def _stream(self, request: ModelRequest) -> AsyncIterator[str]:
+        usage = self._ledger.begin()
+        checked = check_request(request, self._provider)
+        arguments = self._arguments(checked) | self._stream_arguments()
+        translator = self._translator(checked, arguments)
+        reader = StreamReader(functools.partial(self._read_event, usage=usage), self._natural_stops, translator)
+        async with contextlib.AsyncExitStack() as stack:
+            # Only what talks to the provider stands inside the translator: what the consumer raises at a `yield`
+            # is not the provider's failure (STR-14).
+            with translator:
+                response = await stack.enter_async_context(self._create(**arguments))
+            received = response.iter_bytes()
+            while not reader.over:
+                with translator:
+                    data = await anext(received, None)
+                for text in reader.feed(data) if data is not None else reader.end():
+                    yield text
+            reader.require_whole()
+            await _drain(received)
+
+    def consume_usage(self) -> ModelUsage:
+        """Return the usage of this context's last call and reset it to zero (USE-1 to USE-12)."""
+        return self._ledger.consume()
+
+    def capabilities(self, model: str) -> ModelCapabilities:
+        """Return what `model` can do; an unknown one nothing (CAP-1, CAP-2)."""
+        known = self._model_capabilities(model)
+        if self._strict_json_schema is None:
+            return known
+        return ModelCapabilities(strict_json_schema=self._strict_json_schema, temperature=known.temperature)
+
+    @staticmethod
+    @abstractmethod
+    def _model_capabilities(model: str) -> ModelCapabilities:
+        """The capabilities that are known of a model."""
+
+    @property
+    @abstractmethod
+    def _create(self) -> Callable[..., contextlib.AbstractAsyncContextManager[Any]]:
+        """The SDK's `create`, in the variant that leaves the response's body unread."""
+
+    @abstractmethod
+    def _arguments(self, request: CheckedRequest) -> dict[str, Any]:
+        """The request in the wire's form, as keyword arguments of `create`."""
+
+    def _stream_arguments(self) -> dict[str, Any]:
+        """What a streamed request says in addition."""
+        return {"stream": True}
+
+    @abstractmethod
+    def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+        """The text of a completion's body; everything else of it goes into `answer` and `usage`."""
+
+    @abstractmethod
+    def _read_event(self, name: str, event: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+        """The text that one event of a stream adds; everything else of it goes into `answer` and `usage`."""
+
+    def _build_client(self, sdk: ModuleType, api_key: str | None, base_url: str | None, timeout: float | None) -> Any:
+        given = {} if timeout is None else {"timeout": timeout}
+        # A redirect would carry the prompt, and on some SDK versions the key, to another origin (SEC-5).
+        http_client = sdk.DefaultAsyncHttpxClient(
+            verify=_tls_context(_http_library(sdk)), follow_redirects=False, **given
+        )
+        client_class = getattr(sdk, self._client_class)
+        return client_class(api_key=api_key, base_url=base_url, max_retries=0, http_client=http_client, **given)
+
+    def _translator(self, request: CheckedRequest, arguments: dict[str, Any]) -> ErrorTranslator:
+        def private() -> str:
+            return f"{self._client.api_key}\n{json.dumps(arguments, ensure_ascii=False)}"
+
+        return ErrorTranslator(self._provider, self._rules, strict=request.strict is not None, private=private)
+
+
+async def _drain(received: AsyncIterator[bytes]) -> None:
+    """Read the body to its end where that has come already, or the connection would be dropped instead of reused."""
+    with contextlib.suppress(Exception):
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            async for _ in received:
+                pass
+
+
+def _import_sdk(name: str, transport: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{transport} needs the {name} SDK, which is not installed: pip install 'treelang[{name}]'"
+        ) from error
+
+
+def _without_retries(client: Any) -> Any:
+    # One call is one request (CMP-2). A copy shares the connections of the original.
+    return client if client.max_retries == 0 else client.with_options(max_retries=0)
+
+
+def _http_library(sdk: ModuleType) -> str:
+    """The HTTP library that the SDK speaks through: httpx2, or httpx for the majors before."""
+    client_class = next(base for base in sdk.DefaultAsyncHttpxClient.__mro__ if base.__name__ == "AsyncClient")
+    return str(client_class.__module__.partition(".")[0])
+
+
+@functools.cache
+def _tls_context(http_library: str) -> Any:
+    """One TLS context for all clients, as the HTTP library makes it: it is most of what building a client costs."""
+    return sys.modules[http_library].create_ssl_context()
