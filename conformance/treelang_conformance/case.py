@@ -1,112 +1,300 @@
-"""What a check is given: a scripted provider, the subject's transport on it, and words for what was expected.
-
-(INTERFACE SKETCH: signatures are agreed; bodies belong to the owner of the runner.)
-"""
+"""What a check is given: a scripted provider, the subject's transport on it, and words for what was expected."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn
+import asyncio
+import contextlib
+import dataclasses
+from collections.abc import Awaitable, Iterator
+from typing import Any, NoReturn, TypeVar
 
 from treelang import ModelTransport, ModelUsage
+from treelang_conformance import canaries
 from treelang_conformance.endpoint import Endpoint
+from treelang_conformance.leftovers import Leftovers, LeftoversWatch
 from treelang_conformance.neutral import Answer, ReadRequest
-from treelang_conformance.provider.script import Script, Step
+from treelang_conformance.outcome import Outcome, shortened, type_name
+from treelang_conformance.provider.script import Reply, Script, Send
+from treelang_conformance.provider.server import Provider
 from treelang_conformance.registry import Mode
+from treelang_conformance.subject import Subject
+from treelang_conformance.violation import NotApplicable, Violation
+from treelang_conformance.waiting import where
 from treelang_conformance.wires.base import Wire
 
+T = TypeVar("T")
 
-class Violation(AssertionError):
-    """The subject breaks the clause: what was expected, what happened instead, and why that usually is."""
-
-    expected: str
-    happened: str
-    hint: str
-
-
-class NotApplicable(Exception):
-    """The wire or the subject has nothing that this check could judge; the reason is shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How one call ended, as its caller saw it.
-
-    Attributes:
-        chunks: What was yielded, in order; for `complete` the one text that was returned.
-        error: What was raised, `CancelledError` included; `None` for a normal end.
-        usage: What `consume_usage()` said right after the call, in the same context; `None` for a transport
-            without it.
-        returned: The value itself, whatever its type, that `complete` returned (None for a stream).
-    """
-
-    chunks: tuple[Any, ...]
-    error: BaseException | None
-    usage: ModelUsage | None
-    returned: Any = None
-
-    @property
-    def text(self) -> str:
-        """The concatenation of the chunks."""
-        return "".join(self.chunks)
+CLIENT_TIMEOUT = 5.0
+"""Seconds that a client is told to wait where a check does not ask for less: beyond every bound of the kit."""
 
 
 class Case:
-    """One check's surroundings. `case.mode` says whether `call` uses `complete` or `stream`."""
+    """One check's surroundings.
 
-    wire: Wire
-    mode: Mode
-    provider: Provider  # noqa: F821  # see provider/server.py: reply(), requests, connections, waits
+    Attributes:
+        wire: The protocol that the subject speaks.
+        mode: Whether `call` uses `complete` or `stream`; `complete` in a check that is registered without modes.
+        provider: The scripted provider: `reply`, `requests`, `connections` and the waits for them.
+        subject: What is under test.
+        hang_bound: Seconds after which a call counts as hanging.
+    """
+
+    def __init__(
+        self, *, subject: Subject, wire: Wire, provider: Provider, mode: Mode, watch: LeftoversWatch, hang_bound: float
+    ) -> None:
+        self.subject = subject
+        self.wire = wire
+        self.provider = provider
+        self.mode = mode
+        self.hang_bound = hang_bound
+        self._watch = watch
+        self._transport: ModelTransport | None = None
+        self._made: list[ModelTransport] = []
 
     # --- requests and answers ---
+
     def request(self, **changes: Any) -> dict[str, Any]:
         """A sound request in the chat form (system and user text with canaries); `changes` replace or add keys."""
-        ...
+        sound = {
+            "model": self.wire.model,
+            "messages": [
+                {"role": "system", "content": f"Answer in one sentence. {canaries.SYSTEM_TEXT}"},
+                {"role": "user", "content": f"Which tree is the tallest? {canaries.USER_TEXT}"},
+            ],
+        }
+        return {**sound, **changes}
 
     def strict_request(self, **changes: Any) -> dict[str, Any]:
         """`request` with a `json_schema` response format."""
-        ...
+        schema = {
+            "type": "object",
+            "properties": {"tree": {"type": "string"}, canaries.SCHEMA_TEXT: {"type": "integer"}},
+            "required": ["tree", canaries.SCHEMA_TEXT],
+            "additionalProperties": False,
+        }
+        strict = {
+            "type": "json_schema",
+            "json_schema": {"name": "tallest_tree", "strict": True, "schema": schema},
+        }
+        return self.request(**{"response_format": strict, **changes})
 
     def read(self, index: int = -1) -> ReadRequest:
         """The request number `index` that the provider received, translated by the wire."""
-        ...
+        try:
+            received = self.provider.requests[index]
+        except IndexError:
+            raise Violation(
+                expected="a request at the provider", happened=f"it received {len(self.provider.requests)}"
+            ) from None
+        try:
+            return self.wire.read(received)
+        except ValueError as error:
+            raise Violation(expected=f"a request of the {self.wire.name} wire", happened=f"{error}") from error
 
     def answers(self, *replies: Answer | Script) -> None:
         """Queue replies: an `Answer` is put into this mode's form (completion or whole event stream)."""
-        ...
+        self.provider.reply(*(self._script(reply) for reply in replies))
 
     def event_stream(self, answer: Answer) -> Script:
         """The answer as a stream, whatever the mode."""
-        ...
+        return Reply.event_stream(*(Send(event.data) for event in self.wire.events(answer)))
+
+    def _script(self, reply: Answer | Script) -> Script:
+        if not isinstance(reply, Answer):
+            return reply
+        return self.event_stream(reply) if self.mode is Mode.STREAM else self.wire.completion(reply)
 
     # --- the subject ---
-    async def transport(self, **changes: Any) -> ModelTransport:
-        """The subject's transport on this case's provider, made at the first use and then the same one.
-        With `changes` (`timeout`, `url`, `api_key`, `model`) or `fresh=True`: another one, made for them."""
-        ...
 
-    async def call(self, request: Any = None, *, transport: ModelTransport | None = None) -> Outcome:
-        """Make one call in this mode and consume it whole; exceptions are in the outcome, hangs are violations."""
-        ...
+    async def transport(self, *, fresh: bool = False, **changes: Any) -> ModelTransport:
+        """The subject's transport on this case's provider, made at the first use and then the same one.
+
+        Args:
+            fresh: Make another one all the same.
+            changes: Other values of the endpoint (`timeout`, `url`, `api_key`, `model`): another one, made for them.
+        """
+        if changes or fresh:
+            return await self._make(changes)
+        if self._transport is None:
+            self._transport = await self._make({})
+        return self._transport
+
+    def endpoint(self, **changes: Any) -> Endpoint:
+        """Where the subject is told to send its requests."""
+        sound = Endpoint(
+            url=self.provider.url + self.wire.base_path,
+            api_key=canaries.API_KEY,
+            timeout=CLIENT_TIMEOUT,
+            wire=self.wire.name,
+            model=self.wire.model,
+        )
+        return dataclasses.replace(sound, **changes)
+
+    async def _make(self, changes: dict[str, Any]) -> ModelTransport:
+        endpoint = self.endpoint(**changes)
+        try:
+            with self.bounded("making the transport"):
+                transport = await self.subject.build(endpoint)
+        except Violation:
+            raise
+        except Exception as error:
+            raise Violation(
+                expected="the factory to make a transport", happened=f"it raised {type_name(error)}: {error}"
+            ) from error
+        self._made.append(transport)
+        return transport
+
+    async def call(
+        self, request: Any = None, *, transport: ModelTransport | None = None, mode: Mode | None = None
+    ) -> Outcome:
+        """Make one call and consume it whole; whatever it raises is in the outcome, a hang is a violation.
+
+        Args:
+            request: What to send; the default is `request()`.
+            transport: Who sends it; the default is `transport()`.
+            mode: How; the default is this case's mode.
+        """
+        transport = transport or await self.transport()
+        mode = mode or self.mode
+        chunks: list[Any] = []
+        returned: Any = None
+        caught: BaseException | None = None
+        with self.bounded("a call"):
+            try:
+                await self.invoke(request, transport=transport, mode=mode, into=chunks)
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as error:  # CancelledError and foreign kinds are results here
+                caught = error
+        if mode is Mode.COMPLETE and chunks:
+            returned = chunks[0]
+        return Outcome(tuple(chunks), caught, self.usage(transport), returned)
+
+    async def invoke(
+        self,
+        request: Any = None,
+        *,
+        transport: ModelTransport | None = None,
+        mode: Mode | None = None,
+        into: list[Any] | None = None,
+    ) -> list[Any]:
+        """Make one call and consume it whole; what it raises passes, and nothing bounds it.
+
+        For calls that a check puts into tasks or under deadlines of its own.
+
+        Args:
+            request: What to send; the default is `request()`.
+            transport: Who sends it; the default is `transport()`.
+            mode: How; the default is this case's mode.
+            into: A list that is filled as chunks arrive, and returned.
+        """
+        request = self.request() if request is None else request
+        transport = transport or await self.transport()
+        chunks: list[Any] = [] if into is None else into
+        if (mode or self.mode) is Mode.COMPLETE:
+            chunks.append(await transport.complete(request))
+        else:
+            async for chunk in transport.stream(request):
+                chunks.append(chunk)  # noqa: PERF401  # a comprehension would lose what came before a failure
+        return chunks
+
+    def usage(self, transport: ModelTransport) -> ModelUsage | None:
+        """What `consume_usage()` says in the current context; `None` for a transport without it."""
+        consume = getattr(transport, "consume_usage", None)
+        if not callable(consume):
+            return None
+        try:
+            usage: ModelUsage = consume()
+        except Exception as error:
+            raise Violation(
+                expected="consume_usage() to return a ModelUsage", happened=f"it raised {type_name(error)}"
+            ) from error
+        return usage
+
+    async def leftovers(self) -> Leftovers:
+        """What is left behind at this moment: tasks, unhandled failures, warnings, generators nobody closed."""
+        return await self._watch.collect()
 
     # --- judging ---
+
     def require(self, condition: object, *, expected: str, happened: str, hint: str = "") -> None:
         """Raise `Violation` unless `condition` holds."""
-        ...
+        if not condition:
+            raise Violation(expected=expected, happened=happened, hint=hint)
 
     def require_text(self, outcome: Outcome, text: str) -> None:
         """The call ended normally with exactly `text`."""
-        ...
+        if outcome.error is not None or any(not isinstance(chunk, str) for chunk in outcome.chunks):
+            raise Violation(expected=f"the text {shortened(text)}", happened=str(outcome)) from outcome.error
+        self.require(
+            outcome.text == text,
+            expected=f"the text {shortened(text)}",
+            happened=f"the call ended normally with the text {shortened(outcome.text)}",
+        )
 
     def require_error(self, outcome: Outcome, kind: type[BaseException], *, exactly: bool = False) -> BaseException:
-        """The call raised `kind` (with `exactly` no subclass of it) and return what it raised."""
-        ...
+        """The call raised `kind` (with `exactly` no subclass of it); return what it raised."""
+        error = outcome.error
+        fits = type(error) is kind if exactly else isinstance(error, kind)
+        if error is None or not fits:
+            name = f"exactly {kind.__name__}" if exactly else kind.__name__
+            raise Violation(expected=name, happened=str(outcome)) from error
+        return error
 
-    async def within(self, awaitable: Any, what: str, seconds: float = 1.0) -> Any:
+    async def within(self, awaitable: Awaitable[T], what: str, seconds: float = 1.0) -> T:
         """Await something of the provider's (a gate, a request, a release); late is a violation that says `what`."""
-        ...
+        try:
+            async with asyncio.timeout(seconds) as deadline:
+                return await awaitable
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+        raise Violation(expected=f"{what} within {seconds:g} s", happened="it did not happen")
+
+    @contextlib.contextmanager
+    def bounded(self, what: str) -> Iterator[None]:
+        """Bound a block that awaits the subject: a hang is a violation that says where it stands.
+
+        The block stays in its own task, so that context variables are what the subject's caller sees.
+        """
+        task = asyncio.current_task()
+        assert task is not None, "checks run in tasks"  # noqa: S101  # a defect of the kit, not of a subject
+        stands = ""
+
+        def give_up() -> None:
+            nonlocal stands
+            stands = where(task)
+            task.cancel()
+
+        handle = asyncio.get_running_loop().call_later(self.hang_bound, give_up)
+        try:
+            yield
+        except BaseException:  # what the subject makes of being cancelled for hanging does not matter
+            if not stands:
+                raise
+        finally:
+            handle.cancel()
+        if stands:
+            task.uncancel()
+            raise Violation(
+                expected=f"{what} to end within {self.hang_bound:g} s",
+                happened=f"it hangs {stands}",
+            )
 
     def not_applicable(self, reason: str) -> NoReturn:
         """End the check as not applicable."""
-        ...
+        raise NotApplicable(reason)
+
+    # --- the runner's side ---
+
+    async def close(self) -> None:
+        """Close every transport that was made."""
+        while self._made:
+            transport = self._made.pop()
+            with self.bounded("closing the transport"):
+                try:
+                    await self.subject.dispose(transport)
+                except Exception as error:
+                    raise Violation(
+                        expected="the transport to close", happened=f"it raised {type_name(error)}"
+                    ) from error

@@ -7,10 +7,9 @@ import itertools
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    from treelang_conformance.case import Case
+from treelang_conformance.clauses import clauses
 
 
 class Mode(StrEnum):
@@ -94,4 +93,5 @@ def all_checks() -> tuple[Check, ...]:
     """Every check of the kit, the wiring check first, then in the contract's order."""
     from treelang_conformance import checks  # noqa: F401  # importing the package registers its checks
 
-    return tuple(_checks)
+    order = {clause.id: number for number, clause in enumerate(clauses())}
+    return tuple(sorted(_checks, key=lambda check: order.get(check.clause, -1)))

@@ -1,0 +1,127 @@
+"""A whole run: the wiring check, then every selected check, then the report. Knows nothing of pytest."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+from treelang_conformance.clauses import WIRING, clauses, contract_digest
+from treelang_conformance.environment import environment, kit_version
+from treelang_conformance.execution import Executor
+from treelang_conformance.expectations import (
+    ExpectedFailures,
+    covers,
+    defects,
+    expect,
+    find_expectation,
+    is_unexpected_pass,
+)
+from treelang_conformance.registry import Check, all_checks
+from treelang_conformance.report import (
+    CheckOutcome,
+    CheckResult,
+    ClauseOutcome,
+    ClauseResult,
+    Report,
+    SubjectDetails,
+    clause_outcome,
+)
+from treelang_conformance.selection import select_checks
+from treelang_conformance.subject import Subject
+from treelang_conformance.wires.base import Wire
+from treelang_conformance.wires.discovery import find_wire
+
+Progress: TypeAlias = Callable[[CheckResult, int, int], None]
+"""Called after every check with its result, its number from 1, and how many there are."""
+
+MISWIRED = "the wiring check failed, so nothing else could be judged"
+
+
+def run(
+    subject: Subject,
+    *,
+    wire: Wire | str,
+    select: Sequence[str] | None = None,
+    expected_failures: ExpectedFailures | None = None,
+    patience: float = 1.0,
+    progress: Progress | None = None,
+) -> Report:
+    """Run the kit against a subject.
+
+    Args:
+        subject: What is under test.
+        wire: The protocol that it speaks, or its name.
+        select: Families, clauses or checks to run; everything for `None`. The wiring check runs always.
+        expected_failures: Failures to tolerate, by clause or check id.
+        patience: What the kit's bounds in time are multiplied by, for slow or busy machines.
+        progress: Told of every finished check.
+
+    Raises:
+        UnknownWireError: No wire of that name is installed.
+        UnknownClauseError: The selection names something that does not exist.
+    """
+    started, begun = datetime.now(UTC), time.perf_counter()
+    executor = Executor(subject, find_wire(wire) if isinstance(wire, str) else wire, patience)
+    expected = expected_failures or {}
+    every_check = all_checks()
+    wiring, *_ = [check for check in every_check if check.clause == WIRING]
+    judged = [check for check in every_check if check.clause != WIRING]
+    selected = select_checks(judged, select)
+    tell = progress or (lambda *_: None)
+
+    total = 1 + len(selected)
+    wired = executor.run(wiring)
+    tell(wired, 1, total)
+    results: dict[str, CheckResult] = {}
+    for number, check in enumerate(selected, 2):
+        if wired.outcome is CheckOutcome.PASSED:
+            results[check.id] = expect(executor.run(check), find_expectation(check, expected))
+        else:
+            results[check.id] = could_not_run(check)
+        tell(results[check.id], number, total)
+
+    return Report(
+        kit_version=kit_version(),
+        contract_digest=contract_digest(),
+        subject=SubjectDetails(name=subject.name, target=subject.target),
+        wire=executor.wire.name,
+        environment=environment(),
+        started=started,
+        seconds=round(time.perf_counter() - begun, 4),
+        selection=None if select is None else tuple(select),
+        wiring=wired,
+        clauses=tuple(_clause_results(judged, results)),
+        problems=tuple(_problems(judged, results, expected)),
+    )
+
+
+def could_not_run(check: Check, reason: str = MISWIRED) -> CheckResult:
+    """The result of a check that was not even begun."""
+    return CheckResult(
+        id=check.id, description=check.description, outcome=CheckOutcome.COULD_NOT_RUN, seconds=0, reason=reason
+    )
+
+
+def _clause_results(judged: Iterable[Check], results: Mapping[str, CheckResult]) -> Iterator[ClauseResult]:
+    by_clause: dict[str, list[Check]] = defaultdict(list)
+    for check in judged:
+        by_clause[check.clause].append(check)
+    for clause in clauses():
+        checks = by_clause[clause.id]
+        ran = tuple(results[check.id] for check in checks if check.id in results)
+        outcome = clause_outcome(ran) if ran or not checks else ClauseOutcome.NOT_SELECTED
+        yield ClauseResult(id=clause.id, family=clause.family, level=clause.level, outcome=outcome, checks=ran)
+
+
+def _problems(judged: Sequence[Check], results: Mapping[str, CheckResult], expected: ExpectedFailures) -> Iterator[str]:
+    outcomes = {result.outcome for result in results.values()}
+    if not outcomes - {CheckOutcome.NOT_APPLICABLE}:
+        yield "nothing ran: no selected check applies to this subject"
+    yield from defects(expected, judged)
+    for identifier, entry in expected.items():
+        covered = [results[check.id] for check in judged if check.id in results and covers(identifier, check)]
+        if is_unexpected_pass(covered):
+            yield f"expected failure {identifier}: it passes now; remove the entry ({entry.issue})"

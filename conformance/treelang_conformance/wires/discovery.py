@@ -1,0 +1,32 @@
+"""The wires that are installed, found by their entry points."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+
+from treelang_conformance.clauses import unknown
+from treelang_conformance.wires.base import Wire
+
+GROUP = "treelang_conformance.wires"
+
+
+class UnknownWireError(LookupError):
+    """No installed package offers a wire of this name; the message lists those that are."""
+
+
+def wire_names() -> list[str]:
+    """The names of all wires that are installed, sorted."""
+    return sorted(entry_points(group=GROUP).names)
+
+
+def find_wire(name: str) -> Wire:
+    """Return a new wire of this name.
+
+    Raises:
+        UnknownWireError: There is none; the message names the nearest and lists the others.
+    """
+    found = entry_points(group=GROUP, name=name)
+    if not found:
+        raise UnknownWireError(f"{unknown('wire', name, wire_names())} (installed: {', '.join(wire_names())})")
+    wire: Wire = next(iter(found)).load()()
+    return wire
