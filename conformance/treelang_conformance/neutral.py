@@ -52,6 +52,11 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerToolCall:
+    """A call of a tool that the provider runs itself, with its result: no obstacle to a whole answer."""
+
+
+@dataclass(frozen=True, slots=True)
 class UnknownBlock:
     """A block of a type that no client has heard of."""
 
@@ -63,17 +68,21 @@ class Refusal:
     text: str
 
 
-Block: TypeAlias = Text | Thinking | ToolCall | UnknownBlock | Refusal
+Block: TypeAlias = Text | Thinking | ToolCall | ServerToolCall | UnknownBlock | Refusal
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counters as the provider reports them; the extra ones must not be folded in (clause USE-3)."""
+    """Token counters as the provider reports them; the extra ones must not be folded in (clause USE-3).
 
-    prompt_tokens: int
-    completion_tokens: int
+    `None` is a counter that is there and null. A wire leaves out an extra counter that it does not have.
+    """
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
     cached_tokens: int = 0
     reasoning_tokens: int = 0
+    server_tool_requests: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +94,20 @@ class RawUsage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A provider's answer. `usage=None` means that the wire's usage field is missing."""
+    """A provider's answer.
+
+    Attributes:
+        blocks: What it consists of, in order.
+        finish: Why it ended.
+        usage: The final usage; `None` means that the wire's usage field is missing.
+        running: Totals that a stream reports before the final usage, in order (clause USE-11). A completion
+            has no place for them.
+    """
 
     blocks: tuple[Block, ...]
     finish: Finish = Finish.STOP
     usage: Usage | RawUsage | None = Usage(11, 7)
+    running: tuple[Usage, ...] = ()
 
     @classmethod
     def of(cls, *pieces: str, **changes: Any) -> Answer:
@@ -104,7 +122,18 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An error as the provider words it; each wire has its own envelope for the fields."""
+    """An error as the provider words it; each wire has its own envelope for the fields.
+
+    Attributes:
+        status: The HTTP status; not on the wire where the failure is reported inside a stream.
+        message: The provider's words.
+        type: The provider's error type; `None` for the one that the wire's provider gives with the status.
+        code: The provider's error code, on wires that have one.
+        param: The parameter that the error is about, on wires that say so.
+        headers: Additional response headers.
+        body: A JSON value that replaces the wire's envelope and all the fields above, for servers of the same
+            protocol that word errors in their own way.
+    """
 
     status: int
     message: str = "The request could not be served."
@@ -112,6 +141,7 @@ class Failure:
     code: str | None = None
     param: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +165,8 @@ class ReadTool:
 class ReadRequest:
     """A received request without its protocol.
 
-    `system` and `turns` are in the wire's order; `output` is `"text"`, `"json"` (a JSON mode) or `"strict"`.
+    `system` and `turns` are in the wire's order; `output` is `"text"`, `"json"` (a JSON mode), `"strict"`, or
+    `"schema"` (a JSON Schema that the provider is not asked to enforce).
     `temperature`, `tools` and `schema` are `None` where the wire carried none. `asks_usage` tells whether a
     streamed request asks for usage (`True` on wires that need no asking).
     """

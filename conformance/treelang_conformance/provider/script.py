@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from treelang_conformance.json_text import encode_json
 from treelang_conformance.provider.signals import Changes
 
 Framing: TypeAlias = Literal["length", "chunked", "close"]
@@ -93,7 +93,7 @@ class Reply:
     @classmethod
     def json(cls, value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:
         """A JSON response with Content-Length."""
-        data = json.dumps(value, ensure_ascii=False).encode()
+        data = encode_json(value).encode()
         return cls.bytes(data, status=status, headers={"content-type": "application/json", **(headers or {})})
 
     @classmethod

@@ -84,8 +84,10 @@ class Wire(Protocol):
         ...
 
     def failures(self) -> Mapping[str, Failure]:
-        """One failure of each in-band kind that clause ERR-11 tells apart: `authentication`, `permission`,
-        `rate-limit` and `other`, with the protocol's own types and codes."""
+        """One failure of each kind that clause ERR-11 tells apart, with the protocol's own types and codes.
+
+        The names are `authentication`, `permission`, `rate-limit` and `other`.
+        """
         ...
 
     def read(self, request: RecordedRequest) -> ReadRequest:

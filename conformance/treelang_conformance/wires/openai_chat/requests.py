@@ -1,0 +1,113 @@
+"""Received chat completion requests as neutral ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from treelang_conformance.neutral import ReadMessage, ReadRequest, ReadTool
+from treelang_conformance.provider.record import RecordedRequest
+from treelang_conformance.wires.reading import (
+    as_boolean,
+    as_integer,
+    as_list,
+    as_number,
+    as_object,
+    as_string,
+    as_text,
+    read_body,
+)
+
+_SYSTEM_ROLES = frozenset({"system", "developer"})
+_TURN_ROLES = frozenset({"user", "assistant"})
+
+
+def read(request: RecordedRequest, path: str) -> ReadRequest:
+    """Translate a request; raises `ValueError` saying what is not of this protocol."""
+    body = read_body(request, path)
+    messages = [_read_message(message, f"messages[{i}]") for i, message in enumerate(_messages(body))]
+    output, schema_name, schema = _read_format(body)
+    stream = "stream" in body and as_boolean(body["stream"], "stream")
+    return ReadRequest(
+        model=as_string(body.get("model"), "model"),
+        system=[message.text for message in messages if message.role in _SYSTEM_ROLES],
+        turns=[message for message in messages if message.role in _TURN_ROLES],
+        stream=stream,
+        temperature=as_number(body["temperature"], "temperature") if "temperature" in body else None,
+        max_tokens=_read_max_tokens(body),
+        tools=_read_tools(body),
+        output=output,
+        schema=schema,
+        schema_name=schema_name,
+        asks_usage=_read_asks_usage(body, stream),
+    )
+
+
+def _messages(body: Mapping[str, Any]) -> Sequence[Any]:
+    messages = as_list(body.get("messages"), "messages")
+    if not messages:
+        raise ValueError("messages must not be empty")
+    return messages
+
+
+def _read_message(value: Any, where: str) -> ReadMessage:
+    message = as_object(value, where)
+    role = as_string(message.get("role"), f"{where}.role")
+    if role not in _SYSTEM_ROLES | _TURN_ROLES:
+        raise ValueError(f"{where}.role must be system, developer, user or assistant, not {role!r}")
+    return ReadMessage(role, as_text(message.get("content"), f"{where}.content"))
+
+
+def _read_max_tokens(body: Mapping[str, Any]) -> int | None:
+    given = [name for name in ("max_tokens", "max_completion_tokens") if name in body]
+    if len(given) > 1:
+        raise ValueError("max_tokens and max_completion_tokens must not both be given")
+    return as_integer(body[given[0]], given[0]) if given else None
+
+
+def _read_tools(body: Mapping[str, Any]) -> Sequence[ReadTool] | None:
+    if "tools" not in body:
+        return None
+    return [_read_tool(tool, f"tools[{i}]") for i, tool in enumerate(as_list(body["tools"], "tools"))]
+
+
+def _read_tool(value: Any, where: str) -> ReadTool:
+    tool = as_object(value, where)
+    if tool.get("type") != "function":
+        raise ValueError(f"{where}.type must be 'function', not {tool.get('type')!r}")
+    function = as_object(tool.get("function"), f"{where}.function")
+    description = function.get("description")
+    return ReadTool(
+        name=as_string(function.get("name"), f"{where}.function.name"),
+        description=None if description is None else as_string(description, f"{where}.function.description"),
+        parameters=function.get("parameters"),
+    )
+
+
+def _read_format(body: Mapping[str, Any]) -> tuple[str, str | None, Any]:
+    """What the output shall be, with the name and the schema where there is one."""
+    if "response_format" not in body:
+        return "text", None, None
+    response_format = as_object(body["response_format"], "response_format")
+    match response_format.get("type"):
+        case "text":
+            return "text", None, None
+        case "json_object":
+            return "json", None, None
+        case "json_schema":
+            where = "response_format.json_schema"
+            form = as_object(response_format.get("json_schema"), where)
+            name = as_string(form.get("name"), f"{where}.name")
+            schema = as_object(form.get("schema"), f"{where}.schema")
+            return ("strict" if form.get("strict") is True else "schema"), name, schema
+        case other:
+            raise ValueError(f"response_format.type must be text, json_object or json_schema, not {other!r}")
+
+
+def _read_asks_usage(body: Mapping[str, Any], stream: bool) -> bool:
+    if "stream_options" not in body:
+        return not stream  # a completion reports usage unasked
+    if not stream:
+        raise ValueError("stream_options must be given only with stream")
+    options = as_object(body["stream_options"], "stream_options")
+    return as_boolean(options.get("include_usage", False), "stream_options.include_usage")

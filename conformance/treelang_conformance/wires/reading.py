@@ -1,0 +1,94 @@
+"""Reading a received request strictly: each helper returns what was asked for or says what is off, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from treelang_conformance.json_text import decode_json
+from treelang_conformance.provider.record import RecordedRequest
+
+
+def read_body(request: RecordedRequest, path: str) -> Mapping[str, Any]:
+    """The JSON object that was posted to `path`."""
+    called = request.path.partition("?")[0]
+    if (request.method, called) != ("POST", path):
+        raise ValueError(f"expected POST {path}, not {request.method} {called}")
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type != "application/json":
+        raise ValueError(f"the content type must be application/json, not {content_type or 'missing'}")
+    try:
+        body = decode_json(request.body)
+    except ValueError as error:
+        raise ValueError(f"the body is not JSON: {error}") from error
+    return as_object(body, "the body")
+
+
+def as_object(value: Any, where: str) -> Mapping[str, Any]:
+    """`value` as a JSON object."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{where} must be an object, not {_kind(value)}")
+    return value
+
+
+def as_list(value: Any, where: str) -> Sequence[Any]:
+    """`value` as a JSON array."""
+    if not isinstance(value, list):
+        raise ValueError(f"{where} must be an array, not {_kind(value)}")
+    return value
+
+
+def as_string(value: Any, where: str) -> str:
+    """`value` as a string."""
+    if not isinstance(value, str):
+        raise ValueError(f"{where} must be a string, not {_kind(value)}")
+    return value
+
+
+def as_number(value: Any, where: str) -> float:
+    """`value` as a number."""
+    if type(value) not in (int, float):
+        raise ValueError(f"{where} must be a number, not {_kind(value)}")
+    number: float = value
+    return number
+
+
+def as_integer(value: Any, where: str) -> int:
+    """`value` as an integer."""
+    if type(value) is not int:
+        raise ValueError(f"{where} must be an integer, not {_kind(value)}")
+    return value
+
+
+def as_boolean(value: Any, where: str) -> bool:
+    """`value` as a boolean."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{where} must be a boolean, not {_kind(value)}")
+    return value
+
+
+def as_text(value: Any, where: str) -> str:
+    """Text given as a string, or as a list of text parts, joined."""
+    if isinstance(value, str):
+        return value
+    return "".join(as_text_parts(value, where))
+
+
+def as_text_parts(value: Any, where: str) -> Sequence[str]:
+    """The texts of a list of text parts."""
+    if not isinstance(value, list):
+        raise ValueError(f"{where} must be a string or an array of text parts, not {_kind(value)}")
+    texts = []
+    for index, item in enumerate(value):
+        part = as_object(item, f"{where}[{index}]")
+        if part.get("type") != "text":
+            raise ValueError(f"{where}[{index}] must be a text part, not one of type {part.get('type')!r}")
+        texts.append(as_string(part.get("text"), f"{where}[{index}].text"))
+    return texts
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "missing or null"
+    names = {bool: "a boolean", str: "a string", int: "a number", float: "a number", list: "an array"}
+    return names.get(type(value), "an object")
