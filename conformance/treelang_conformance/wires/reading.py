@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from treelang_conformance.json_text import decode_json
 from treelang_conformance.provider.record import RecordedRequest
+
+T = TypeVar("T")
 
 
 def read_body(request: RecordedRequest, path: str) -> Mapping[str, Any]:
@@ -22,6 +24,13 @@ def read_body(request: RecordedRequest, path: str) -> Mapping[str, Any]:
     except ValueError as error:
         raise ValueError(f"the body is not JSON: {error}") from error
     return as_object(body, "the body")
+
+
+def optional(holder: Mapping[str, Any], name: str, read: Callable[[Any, str], T], where: str = "") -> T | None:
+    """The member `name` read by `read`, or `None` where it is missing; a null is not missing."""
+    if name not in holder:
+        return None
+    return read(holder[name], f"{where}.{name}" if where else name)
 
 
 def as_object(value: Any, where: str) -> Mapping[str, Any]:

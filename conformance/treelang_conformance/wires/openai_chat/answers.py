@@ -32,7 +32,7 @@ FINISH_WORDS: Mapping[Finish, str | None] = {
     Finish.ABSENT: None,
 }
 
-UNKNOWN_PART = {"type": "x_unheard_of", "x_unheard_of": {"text": "not an answer"}}
+UNKNOWN_PART = {"type": "x_unheard_of", "text": "not an answer"}
 
 _REFUSAL = Refusal("I'm sorry, but I can't help with that.")
 

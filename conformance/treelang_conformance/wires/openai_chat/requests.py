@@ -15,6 +15,7 @@ from treelang_conformance.wires.reading import (
     as_object,
     as_string,
     as_text,
+    optional,
     read_body,
 )
 
@@ -27,13 +28,13 @@ def read(request: RecordedRequest, path: str) -> ReadRequest:
     body = read_body(request, path)
     messages = [_read_message(message, f"messages[{i}]") for i, message in enumerate(_messages(body))]
     output, schema_name, schema = _read_format(body)
-    stream = "stream" in body and as_boolean(body["stream"], "stream")
+    stream = optional(body, "stream", as_boolean) or False
     return ReadRequest(
         model=as_string(body.get("model"), "model"),
         system=[message.text for message in messages if message.role in _SYSTEM_ROLES],
         turns=[message for message in messages if message.role in _TURN_ROLES],
         stream=stream,
-        temperature=as_number(body["temperature"], "temperature") if "temperature" in body else None,
+        temperature=optional(body, "temperature", as_number),
         max_tokens=_read_max_tokens(body),
         tools=_read_tools(body),
         output=output,
@@ -62,7 +63,7 @@ def _read_max_tokens(body: Mapping[str, Any]) -> int | None:
     given = [name for name in ("max_tokens", "max_completion_tokens") if name in body]
     if len(given) > 1:
         raise ValueError("max_tokens and max_completion_tokens must not both be given")
-    return as_integer(body[given[0]], given[0]) if given else None
+    return optional(body, given[0], as_integer) if given else None
 
 
 def _read_tools(body: Mapping[str, Any]) -> Sequence[ReadTool] | None:
@@ -76,19 +77,18 @@ def _read_tool(value: Any, where: str) -> ReadTool:
     if tool.get("type") != "function":
         raise ValueError(f"{where}.type must be 'function', not {tool.get('type')!r}")
     function = as_object(tool.get("function"), f"{where}.function")
-    description = function.get("description")
     return ReadTool(
         name=as_string(function.get("name"), f"{where}.function.name"),
-        description=None if description is None else as_string(description, f"{where}.function.description"),
+        description=optional(function, "description", as_string, f"{where}.function"),
         parameters=function.get("parameters"),
     )
 
 
 def _read_format(body: Mapping[str, Any]) -> tuple[str, str | None, Any]:
     """What the output shall be, with the name and the schema where there is one."""
-    if "response_format" not in body:
+    response_format = optional(body, "response_format", as_object)
+    if response_format is None:
         return "text", None, None
-    response_format = as_object(body["response_format"], "response_format")
     match response_format.get("type"):
         case "text":
             return "text", None, None
@@ -105,9 +105,9 @@ def _read_format(body: Mapping[str, Any]) -> tuple[str, str | None, Any]:
 
 
 def _read_asks_usage(body: Mapping[str, Any], stream: bool) -> bool:
-    if "stream_options" not in body:
+    options = optional(body, "stream_options", as_object)
+    if options is None:
         return not stream  # a completion reports usage unasked
     if not stream:
         raise ValueError("stream_options must be given only with stream")
-    options = as_object(body["stream_options"], "stream_options")
-    return as_boolean(options.get("include_usage", False), "stream_options.include_usage")
+    return optional(options, "include_usage", as_boolean, "stream_options") or False
