@@ -121,7 +121,7 @@ class SDKTransport(ABC):
             # is not the provider's failure (STR-14).
             with translator:
                 response = await stack.enter_async_context(self._create(**arguments))
-            received = response.iter_bytes()
+            received = await stack.enter_async_context(contextlib.aclosing(response.iter_bytes()))
             while not reader.over:
                 with translator:
                     data = await anext(received, None)
