@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from treelang_conformance.report import CheckOutcome
-
 from treelang_matrix.evidence import Evidence, EvidenceByAdapter
 from treelang_matrix.manifest import Feature, Manifest
 

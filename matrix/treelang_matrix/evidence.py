@@ -11,7 +11,6 @@ from typing import TypeAlias
 from treelang_conformance.clauses import contract_digest
 from treelang_conformance.environment import kit_version
 from treelang_conformance.report import CheckOutcome, ClauseResult, Report, ReportError, load_report
-
 from treelang_matrix.errors import MatrixInputError
 from treelang_matrix.manifest import Adapter, Manifest
 
