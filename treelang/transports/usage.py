@@ -24,7 +24,7 @@ class UsageRecord:
 
     __slots__ = ("_counters", "_ledger", "usage")
 
-    def __init__(self, ledger: UsageLedger) -> None:
+    def __init__(self, ledger: weakref.ref[UsageLedger]) -> None:
         self._ledger = ledger
         self._counters: dict[str, int] = {}
         self.usage = _ZERO
@@ -39,10 +39,17 @@ class UsageRecord:
                 self._counters[name] = value
         if self._counters:
             self.usage = ModelUsage(**self._counters, reported=True)
-            self._ledger._bind(self)
+            self.bind()
+
+    def bind(self) -> None:
+        """Make this the current context's last call of its ledger."""
+        records = _records.get({})
+        if records.get(self._ledger) is not self:
+            living = {other: kept for other, kept in records.items() if other() is not None}
+            _records.set({**living, self._ledger: self})
 
 
-# One variable for all ledgers: context variables are never collected, transports should be.
+# One variable for all ledgers, holding each weakly: context variables are never collected, transports should be.
 _records: ContextVar[Mapping[weakref.ref[UsageLedger], UsageRecord]] = ContextVar("treelang_usage_records")
 
 
@@ -51,8 +58,8 @@ class UsageLedger:
 
     def begin(self) -> UsageRecord:
         """Open the record of a call that begins now; what an earlier call left is cleared (USE-5)."""
-        record = UsageRecord(self)
-        self._bind(record)
+        record = UsageRecord(weakref.ref(self))
+        record.bind()
         return record
 
     def consume(self) -> ModelUsage:
@@ -62,10 +69,3 @@ class UsageLedger:
             return _ZERO
         usage, record.usage = record.usage, _ZERO
         return usage
-
-    def _bind(self, record: UsageRecord) -> None:
-        key = weakref.ref(self)
-        records = _records.get({})
-        if records.get(key) is not record:
-            living = {other: kept for other, kept in records.items() if other() is not None}
-            _records.set({**living, key: record})

@@ -1,0 +1,62 @@
+"""The command line put together from whatever packages offer a group of subcommands."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import Annotated
+
+import typer
+
+from treelang._version import __version__
+
+GROUP = "treelang.commands"
+"""Entry points of this group name a `typer.Typer` each; treelang itself imports none of those packages."""
+
+
+def build() -> typer.Typer:
+    """The whole command with every group that is installed."""
+    app = typer.Typer(
+        help="Plan with a model, execute locally.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_options)
+    for entry_point in sorted(entry_points(group=GROUP), key=lambda one: one.name):
+        app.add_typer(_load(entry_point), name=entry_point.name)
+    return app
+
+
+def _load(entry_point: EntryPoint) -> typer.Typer:
+    try:
+        group: typer.Typer = entry_point.load()
+    except ModuleNotFoundError as missing:
+        return _unusable(entry_point.name, missing.name)
+    return group
+
+
+def _unusable(name: str, missing: str | None) -> typer.Typer:
+    """A group that says what it lacks, so that the other groups stay usable."""
+    group = typer.Typer(help=f"Not usable: the module {missing} is not installed.", invoke_without_command=True)
+
+    @group.callback(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+    def refuse() -> None:
+        typer.echo(f"treelang {name}: needs the module {missing}: pip install 'treelang[conformance]'", err=True)
+        raise typer.Exit(2)
+
+    return group
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"treelang {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """Options of the command itself; each acts in its callback."""
