@@ -8,7 +8,7 @@ LOCK ?= dev
 PYTHON ?=
 CANDIDATES := $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python)
 # Recorded provider traffic to replay, see `make traffic`.
-TRAFFIC ?= ../shared/traffic/corpus.jsonl
+TRAFFIC ?= ../shared/traffic/corpus.jsonl $(wildcard ../shared/traffic/fixtures.jsonl)
 # More arguments for pytest, for instance ARGS='-k streaming'.
 ARGS ?=
 
@@ -44,6 +44,9 @@ $(STAMP): requirements/$(LOCK).txt pyproject.toml
 
 test: $(STAMP) ## Run all tests
 	$(BIN)/python -m pytest $(ARGS)
+
+traffic: $(STAMP) ## Replay recorded provider traffic through the adapters (TRAFFIC=path for other files)
+	@$(BIN)/python -m tests.traffic.replay $(TRAFFIC)
 
 lock: ## Write the locked requirement files anew from pyproject.toml and requirements/*.in
 	@test -x build/lock/bin/uv || { $(firstword $(PYTHON) python3) -m venv build/lock && \

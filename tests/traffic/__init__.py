@@ -1,0 +1,1 @@
+"""Recorded provider traffic, replayed through the adapters."""
