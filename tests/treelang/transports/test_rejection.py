@@ -42,14 +42,12 @@ REJECTIONS = {
     "openrouter": behind_gateway(json.dumps(openai(UNSUPPORTED))),
     "openrouter event": behind_gateway("data: " + json.dumps(openai(SCHEMA))),
     "groq model": openai("This model does not support response format `json_schema`. See supported models."),
-    "groq schema": openai(
-        "invalid schema for response format: response_format/json_schema/x: minItems is not supported"
-    ),
+    "groq schema": openai("invalid schema for response format: response_format/json_schema/x: minItems"),
     "deepseek": openai("This response_format type is unavailable now", code="invalid_request_error"),
     "fireworks": openai("Extra inputs are not permitted, field: 'response_format.schema_field', value: None"),
     "vllm flat": {
         "object": "error",
-        "message": "The provided JSON schema contains features not supported by xgrammar.",
+        "message": "The provided JSON schema contains features not supported by X.",
     },
     "vllm grammar": {"object": "error", "message": "Grammar error: Unknown format: uri", "code": 400},
     "lm studio": {"error": "'response_format.json_schema.schema' must be an object"},
@@ -58,9 +56,7 @@ REJECTIONS = {
         "output_config.format.schema: For 'array' type, property 'maxItems' is not supported"
     ),
     "anthropic grammar": anthropic("The compiled grammar is too large, which would cause performance issues."),
-    "anthropic grammar with path": anthropic(
-        "output_config.format.schema: Invalid schema: The compiled grammar is ..."
-    ),
+    "anthropic grammar with path": anthropic("output_config.format.schema: Invalid schema: The compiled grammar"),
     "anthropic complex": anthropic("Schema is too complex for compilation. Try reducing the number of tools."),
     "anthropic gateway": anthropic("output_config.format: Extra inputs are not permitted"),
     "anthropic deprecated": anthropic("output_format: This field is deprecated. Use 'output_config.format' instead."),
@@ -68,9 +64,7 @@ REJECTIONS = {
 
 LOOK_ALIKES = {
     "context length": openai("This model's maximum context length is 8 tokens.", code="context_length_exceeded"),
-    "temperature": openai(
-        "Unsupported value: 'temperature' is not supported with this model.", code="unsupported_value"
-    ),
+    "temperature": openai("'temperature' is not supported with this model.", code="unsupported_value"),
     "max_tokens": openai("Unsupported parameter: 'max_tokens' is not supported with this model."),
     "tool schema": openai(
         "Invalid schema for function 'response_format': In context=().", code="invalid_function_parameters"

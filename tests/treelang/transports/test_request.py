@@ -11,11 +11,11 @@ import pytest
 from treelang import ModelRequestError
 from treelang.transports.request import FunctionTool, Message, StrictSchema, check_request
 
-SECRET = "the content of a prompt"
+PROMPT = "the content of a prompt"
 
 
 def request(**changes: Any) -> dict[str, Any]:
-    return {"model": "m", "messages": [{"role": "user", "content": SECRET}]} | changes
+    return {"model": "m", "messages": [{"role": "user", "content": PROMPT}]} | changes
 
 
 def tool(**changes: Any) -> dict[str, Any]:
@@ -73,14 +73,14 @@ MALFORMED = [
     (request(model=None), "model must be a non-empty text"),
     (request(model=""), "model must be a non-empty text"),
     (request(messages=None), "messages must be a list"),
-    (request(messages=SECRET), "messages must be a list"),
-    (request(messages=[SECRET]), "messages[0] must be a mapping"),
-    (request(messages=[{"role": SECRET, "content": "x"}]), "messages[0].role must be system, user or assistant"),
+    (request(messages=PROMPT), "messages must be a list"),
+    (request(messages=[PROMPT]), "messages[0] must be a mapping"),
+    (request(messages=[{"role": PROMPT, "content": "x"}]), "messages[0].role must be system, user or assistant"),
     (request(messages=[{"role": [], "content": "x"}]), "messages[0].role must be system, user or assistant"),
     (request(messages=[{"role": "user", "content": None}]), "messages[0].content must be text"),
     (request(messages=[{"role": "user", "content": "\ud800"}]), "messages[0].content must be text without lone"),
-    (request(messages=[{"role": "user", "content": "x", SECRET: 1}]), "messages[0] may have only the keys"),
-    (request(**{SECRET: 1}), "it may have only the keys"),
+    (request(messages=[{"role": "user", "content": "x", PROMPT: 1}]), "messages[0] may have only the keys"),
+    (request(**{PROMPT: 1}), "it may have only the keys"),
     (request(temperature="hot"), "temperature must be a finite number"),
     (request(temperature=True), "temperature must be a finite number"),
     (request(temperature=math.nan), "temperature must be a finite number"),
@@ -90,13 +90,13 @@ MALFORMED = [
     (request(tools=[{"name": "search"}]), 'tools[0] must be {"type": "function"'),
     (request(tools=[tool(name="")]), "tools[0].function.name must be a non-empty text"),
     (request(tools=[tool(description=3)]), "tools[0].function.description must be text"),
-    (request(tools=[tool(parameters=SECRET)]), "tools[0].function.parameters must be a JSON Schema object"),
+    (request(tools=[tool(parameters=PROMPT)]), "tools[0].function.parameters must be a JSON Schema object"),
     (request(tools=[tool(parameters={"a": {1, 2}})]), "tools[0].function.parameters must be made of JSON values"),
     (request(tools=[tool(parameters={1: 2})]), "tools[0].function.parameters must have text keys"),
     (request(tools=[tool(parameters={"a": math.inf})]), "tools[0].function.parameters must hold finite numbers"),
     (request(tools=[tool(parameters=cyclic)]), "tools[0].function.parameters is nested too deep"),
     (request(tools=[tool(), tool()]), "tools must have unique names"),
-    (request(response_format=SECRET), "response_format.type must be"),
+    (request(response_format=PROMPT), "response_format.type must be"),
     (request(response_format={"type": "xml"}), "response_format.type must be"),
     (request(response_format={"type": "json_schema"}), "response_format.json_schema must be a mapping"),
     (request(response_format=strict(name=None)), "response_format.json_schema.name must be a non-empty text"),
@@ -109,6 +109,6 @@ def test_a_malformed_request_is_refused_by_its_place_and_not_its_content(malform
     with pytest.raises(ModelRequestError) as caught:
         check_request(malformed, "acme")
     assert complaint in str(caught.value)
-    assert SECRET not in str(caught.value)
+    assert PROMPT not in str(caught.value)
     assert caught.value.provider == "acme"
     assert caught.value.__cause__ is None
