@@ -7,7 +7,7 @@ import functools
 import socket
 import struct
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import h11
 
@@ -21,16 +21,15 @@ ScriptSource: TypeAlias = Callable[[RecordedRequest], Script]
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER, on, zero seconds
 
 
-class _Left(Exception):
-    """The script has closed or reset the connection; nothing of it is left to play."""
-
-
 class ConnectionHandler(asyncio.Protocol):
     """Serves one connection, in the provider's thread.
 
     Bytes arrive by callback while a script plays in a task of its own. So the client's FIN or RST is noticed at
     once, also during a stall or at a gate, and ends the script.
     """
+
+    _transport: asyncio.Transport  # from `connection_made` on
+    _request: h11.Request  # from the first request on
 
     def __init__(
         self,
@@ -44,10 +43,9 @@ class ConnectionHandler(asyncio.Protocol):
         self._source = source
         self._changed = changed
         self._failed = failed
-        self._transport: asyncio.Transport | None = None
+        self._made = False
         self._dropped = False
         self._http = h11.Connection(h11.SERVER)
-        self._request: h11.Request | None = None
         self._body = bytearray()
         self._writable = asyncio.Event()
         self._writable.set()
@@ -55,30 +53,38 @@ class ConnectionHandler(asyncio.Protocol):
     # --- callbacks of the event loop ---
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        """Take the connection, unless the provider was stopped just before."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._made = True
+        # The event loop does so only for sockets that were made with a protocol number. Without it a body would
+        # wait 40 ms for the client to acknowledge the head.
+        self._transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._changed()
         if self._dropped:
-            transport.abort()
+            self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
+        """Parse what has arrived."""
         self._http.receive_data(data)
         if self.record.state is ConnectionState.IDLE:
             self._set_state(ConnectionState.BUSY)
         self._read_on()
 
     def eof_received(self) -> None:
-        # A client that has closed its side has left: no HTTP client half-closes. Returning None closes ours.
+        """Take the client for gone, since no HTTP client half-closes; returning `None` closes our side."""
         self._end("closed by the client")
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Take down the end, whoever brought it about."""
         self._end("reset by the client" if exc else "closed by the provider")
         self._set_state(ConnectionState.CLOSED)
 
     def pause_writing(self) -> None:
+        """Hold the script, because the client reads more slowly than it plays."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
+        """Let the script go on."""
         self._writable.set()
 
     # --- receiving ---
@@ -102,10 +108,9 @@ class ConnectionHandler(asyncio.Protocol):
                         return
         except h11.RemoteProtocolError:
             self._end("closed by the provider: what came was not HTTP")
-            self._open_transport.close()
+            self._transport.close()
 
     def _recorded(self) -> RecordedRequest:
-        assert self._request is not None
         return RecordedRequest(
             connection=self.record.id,
             method=self._request.method.decode("ascii"),
@@ -116,7 +121,14 @@ class ConnectionHandler(asyncio.Protocol):
 
     def _answer(self, request: RecordedRequest) -> None:
         self.record.received(request)
-        self.playing = asyncio.get_running_loop().create_task(self._play(request))
+        try:
+            # Not left to the task, which is cancelled before it starts when the client leaves at once.
+            script = self._source(request)
+        except Exception as error:  # whatever a check's function raises is the check's fault
+            self._failed(error)
+            self._close()
+        else:
+            self.playing = asyncio.get_running_loop().create_task(self._play(script))
 
     def _next_cycle(self) -> None:
         ahead, _ = self._http.trailing_data
@@ -128,13 +140,10 @@ class ConnectionHandler(asyncio.Protocol):
 
     # --- answering ---
 
-    async def _play(self, request: RecordedRequest) -> None:
+    async def _play(self, script: Script) -> None:
         try:
-            script = self._source(request)
             reusable = await self._play_script(script)
-        except _Left:
-            return
-        except Exception as error:  # whatever a check's script or function raises is the check's fault
+        except Exception as error:  # a script that cannot be played is the check's fault
             self._failed(error)
             reusable = False
         if reusable and self._http.their_state is h11.DONE:
@@ -149,14 +158,17 @@ class ConnectionHandler(asyncio.Protocol):
                 await self._play_steps(steps, _as_it_is)
                 return False
             case Reply():
-                await self._play_steps(script.before, _nothing_to_send)
+                if not await self._play_steps(script.before, _nothing_to_send):
+                    return False
                 head = encode_head(script)
                 await self._write(head, shown=head)
-                await self._play_steps(script.body, functools.partial(encode_data, script.framing))
+                if not await self._play_steps(script.body, functools.partial(encode_data, script.framing)):
+                    return False
                 await self._write(encode_end(script.framing))
                 return keeps_promise(script)
 
-    async def _play_steps(self, steps: Sequence[Step], encode: Callable[[bytes], bytes]) -> None:
+    async def _play_steps(self, steps: Sequence[Step], encode: Callable[[bytes], bytes]) -> bool:
+        """Play the steps and return whether the connection is still open after them."""
         for step in steps:
             match step:
                 case Send(data=data):
@@ -167,28 +179,29 @@ class ConnectionHandler(asyncio.Protocol):
                     await asyncio.Event().wait()  # ended by cancellation alone
                 case Close():
                     self._close()
-                    raise _Left
+                    return False
                 case Reset():
                     self._reset()
-                    raise _Left
+                    return False
+        return True
 
     async def _write(self, data: bytes, *, shown: bytes = b"") -> None:
         """Write `data`; a transcript shows `shown`, the same without its framing."""
         self.record.sent(shown)
-        self._open_transport.write(data)
+        self._transport.write(data)
         await self._writable.wait()
         # One turn of the loop between two writes: the socket takes each at once, and other connections go on.
         await asyncio.sleep(0)
 
     def _close(self) -> None:
         self._end("closed by the provider")
-        self._open_transport.close()
+        self._transport.close()
 
     def _reset(self) -> None:
         self._end("reset by the provider")
-        connection: socket.socket = self._open_transport.get_extra_info("socket")
+        connection: socket.socket = self._transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
-        self._open_transport.abort()
+        self._transport.abort()
 
     # --- ending ---
 
@@ -196,13 +209,8 @@ class ConnectionHandler(asyncio.Protocol):
         """Close without flushing, because the provider stops."""
         self._end("closed by the provider, which was stopped")
         self._dropped = True
-        if self._transport is not None:
+        if self._made:
             self._transport.abort()
-
-    @property
-    def _open_transport(self) -> asyncio.Transport:
-        assert self._transport is not None
-        return self._transport
 
     def _end(self, reason: str) -> None:
         """Keep the first reason; what comes after it is only its consequence."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
 from treelang_conformance.provider.record import Connection, ConnectionState, RecordedRequest
 
@@ -10,6 +11,9 @@ _CREDENTIAL_HEADERS = frozenset({"authorization", "proxy-authorization", "x-api-
 _SHOWN_HEADERS = _CREDENTIAL_HEADERS | {"content-type", "content-length", "accept", "anthropic-version"}
 _SHOWN_CHARACTERS = 2000
 _MASK = "***"
+_SHORTEST_SECRET = 4  # characters; masking shorter ones would blot out innocent text
+_SET_COOKIE = re.compile(r"^(< set-cookie:).*$", re.MULTILINE)
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def render(connections: Iterable[Connection]) -> str:
@@ -20,7 +24,7 @@ def render(connections: Iterable[Connection]) -> str:
     # A credential may come back in a body; it is masked wherever it stands.
     for secret in _credentials(connections):
         text = text.replace(secret, _MASK)
-    return text
+    return _SET_COOKIE.sub(rf"\1 {_MASK}", text)
 
 
 def _connection_lines(connection: Connection) -> Iterable[str]:
@@ -56,19 +60,26 @@ def _quoted(mark: str, data: bytes) -> Iterable[str]:
     if len(text) > _SHOWN_CHARACTERS:
         text = f"{text[:_SHOWN_CHARACTERS]} ... ({len(text) - _SHOWN_CHARACTERS} more characters)"
     # Carriage returns and blank lines are noise in a report, and SSE and HTTP are full of them.
-    yield from (f"{mark} {line.rstrip()}" for line in text.split("\n") if line.strip())
+    lines = (line.rstrip() for line in text.split("\n"))
+    yield from (f"{mark} {_CONTROL_CHARACTER.sub(_escaped, line)}" for line in lines if line)
+
+
+def _escaped(character: re.Match[str]) -> str:
+    """A control character as text, so that a body cannot play with the terminal."""
+    return f"\\x{ord(character[0]):02x}"
 
 
 def _credentials(connections: Iterable[Connection]) -> set[str]:
-    found = set()
-    for connection in connections:
-        for entry in connection.exchanged:
-            if isinstance(entry, RecordedRequest):
-                found |= _header_credentials(entry.headers)
-    return found
+    requests = (
+        entry for connection in connections for entry in connection.exchanged if isinstance(entry, RecordedRequest)
+    )
+    found = {value for request in requests for value in _header_credentials(request.headers)}
+    return {value for value in found if len(value) >= _SHORTEST_SECRET}
 
 
-def _header_credentials(headers: Mapping[str, str]) -> set[str]:
-    values = (headers[name] for name in _CREDENTIAL_HEADERS & headers.keys())
-    # `Bearer KEY`: the scheme is no secret.
-    return {value.rpartition(" ")[2] for value in values if value.strip()}
+def _header_credentials(headers: Mapping[str, str]) -> Iterator[str]:
+    for name in _CREDENTIAL_HEADERS & headers.keys():
+        if name == "cookie":
+            yield from (pair.partition("=")[2].strip() for pair in headers[name].split(";"))
+        else:
+            yield headers[name].rpartition(" ")[2]  # `Bearer KEY`: the scheme is no secret

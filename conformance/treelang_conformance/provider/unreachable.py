@@ -13,7 +13,7 @@ _FILL_ATTEMPTS = 16
 _FILL_SECONDS = 0.05  # a loopback connection is made in microseconds, or not at all
 
 
-class CannotFillBacklog(Exception):
+class CannotFillBacklog(Exception):  # noqa: N818  # the sentence says more than the suffix would
     """This operating system accepts connections whatever the backlog; a connect timeout cannot be played."""
 
 
