@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -21,9 +21,10 @@ PROBLEMS_FOUND = 1
 UNUSABLE_INPUT = 2
 
 app = typer.Typer(
-    help="The provider matrix: what each adapter can do, every claim backed by conformance reports.",
+    help="Build and check the provider matrix.",
     no_args_is_help=True,
     add_completion=False,
+    pretty_exceptions_enable=False,
 )
 Root = Annotated[Path, typer.Option(help="The project's root, where the folders matrix and docs are.")]
 
@@ -34,11 +35,14 @@ def build(root: Root = Path()) -> None:
     try:
         manifest = load_manifest(root / MANIFEST)
         page = render_page(manifest, gather_evidence(manifest, root))
-        target = root / PAGE
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(page, encoding="utf-8")
     except MatrixInputError as error:
         _give_up(error)
+    target = root / PAGE
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(page, encoding="utf-8")
+    except OSError as error:
+        _give_up(MatrixInputError(f"{target}: cannot be written: {error.strerror}"))
     typer.echo(f"wrote {target}")
 
 
@@ -107,6 +111,6 @@ def _page_problems(root: Path, page: str) -> Iterator[str]:
         yield f"{path} is stale. Write it anew with: treelang matrix build"
 
 
-def _give_up(error: MatrixInputError) -> None:
+def _give_up(error: MatrixInputError) -> NoReturn:
     typer.echo(f"treelang matrix: {error}", err=True)
     raise typer.Exit(UNUSABLE_INPUT) from None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -65,6 +66,10 @@ def gather_evidence_in(folder: Path, manifest: Manifest) -> EvidenceByAdapter:
 
 
 def _load(root: Path, path: Path, adapter: Adapter) -> Evidence:
+    if not (root / path).exists():
+        raise MatrixInputError(
+            f"{root / path}: the report about the adapter {adapter.id!r} is missing; make it with: make evidence"
+        )
     try:
         report = load_report(root / path)
     except ReportError as error:
@@ -83,8 +88,8 @@ def _load(root: Path, path: Path, adapter: Adapter) -> Evidence:
 
 def worthless_evidence(evidence: EvidenceByAdapter) -> Iterator[str]:
     """Yield one line for each report that is of another contract or version, or of a run that went wrong."""
-    for report in _all(evidence):
-        path, content = report.path, report.report
+    for item in itertools.chain.from_iterable(evidence.values()):
+        path, content = item.path, item.report
         if content.contract_digest != contract_digest():
             yield f"{path}: contract_digest: the report is about another text of the contract"
         if content.kit_version != kit_version():
@@ -92,8 +97,4 @@ def worthless_evidence(evidence: EvidenceByAdapter) -> Iterator[str]:
         for problem in content.problems:
             yield f"{path}: problems: {problem}"
         if content.wiring is not None and content.wiring.outcome is not CheckOutcome.PASSED:
-            yield f"{path}: wiring: the check of the set-up {content.wiring.outcome}"
-
-
-def _all(evidence: EvidenceByAdapter) -> Iterable[Evidence]:
-    return (report for reports in evidence.values() for report in reports)
+            yield f"{path}: wiring: the check of the set-up is {content.wiring.outcome}"

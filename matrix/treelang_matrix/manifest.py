@@ -15,6 +15,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
+from treelang_conformance.clauses import clauses
 from treelang_matrix.errors import MatrixInputError, describe
 
 SCHEMA_VERSION = 1
@@ -33,6 +34,14 @@ def _stays_inside(path: str) -> str:
     if pure.is_absolute() or ".." in pure.parts:
         raise ValueError("must be a path inside the project, relative to its root")
     return path
+
+
+def _stands_in_the_contract(identifiers: tuple[str, ...]) -> tuple[str, ...]:
+    known = {clause.id for clause in clauses()}
+    for identifier in identifiers:
+        if identifier not in known:
+            raise ValueError(f"the contract has no clause {identifier}")
+    return identifiers
 
 
 RelativePath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_stays_inside)]
@@ -61,7 +70,9 @@ class Feature(_Entry):
     id: Identifier
     title: Sentence
     meaning: Sentence = Field(description="What the feature gives an application, in one sentence.")
-    clauses: tuple[ClauseId, ...] = Field(min_length=1, description="Ids of the clauses that prove the feature.")
+    clauses: Annotated[tuple[ClauseId, ...], AfterValidator(_stands_in_the_contract)] = Field(
+        min_length=1, description="Ids of the clauses of the contract that prove the feature."
+    )
 
 
 class Claim(_Entry):
@@ -145,7 +156,9 @@ def load_manifest(path: Path) -> Manifest:
     try:
         return Manifest.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
-        raise MatrixInputError(f"{path}: cannot be read: {error.strerror}") from None
+        raise MatrixInputError(
+            f"{path}: cannot be read: {error.strerror}; run it in the project's root, or name that with --root"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise MatrixInputError(f"{path}: is not TOML: {error}") from None
     except ValidationError as error:
