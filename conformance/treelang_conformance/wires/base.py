@@ -16,7 +16,9 @@ class EventKind(StrEnum):
     """What a stream event means to a client."""
 
     SILENT = "silent"
-    """Opens, keeps alive or accompanies; carries no text."""
+    """Opens or accompanies; carries no text."""
+    KEEP_ALIVE = "keep-alive"
+    """Keeps a quiet connection open; carries nothing and may stand anywhere between events."""
     TEXT = "text"
     FINISH = "finish"
     """Carries the reason why the answer ended."""

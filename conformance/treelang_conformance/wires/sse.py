@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from treelang_conformance.json_text import encode_json
+from treelang_conformance.wires.base import Event, EventKind
 
-KEEP_ALIVE = b": keep-alive\n\n"
-"""A comment, as servers send it so that no proxy on the way closes a quiet connection."""
+KEEP_ALIVES = {
+    "comment": Event(EventKind.KEEP_ALIVE, b": keep-alive\n\n"),
+    "empty-comment": Event(EventKind.KEEP_ALIVE, b":\n\n"),
+    "blank-line": Event(EventKind.KEEP_ALIVE, b"\n"),
+    "retry-line": Event(EventKind.KEEP_ALIVE, b"retry: 3000\n\n"),
+}
+"""What servers send so that no proxy on the way closes a quiet connection."""
 
 
 def encode_event(data: str | Any, *, name: str | None = None) -> bytes:

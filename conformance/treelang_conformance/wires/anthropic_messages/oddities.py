@@ -10,14 +10,13 @@ from treelang_conformance.json_text import encode_json
 from treelang_conformance.neutral import Answer
 from treelang_conformance.wires.anthropic_messages.answers import UNKNOWN_BLOCK, block_delta, message
 from treelang_conformance.wires.base import Event, EventKind
-from treelang_conformance.wires.sse import KEEP_ALIVE, encode_event
+from treelang_conformance.wires.sse import KEEP_ALIVES, encode_event
 
 
 def silent_events() -> dict[str, Event]:
     """Pings, deltas without text, and lines that are no events at all."""
     unended = {"stop_reason": None, "stop_sequence": None}
     named: Mapping[str, dict[str, Any]] = {
-        "ping": {"type": "ping"},
         "thinking-delta": block_delta({"type": "thinking_delta", "thinking": "Let me think."}),
         "signature-delta": block_delta({"type": "signature_delta", "signature": "c2lnbmF0dXJl"}),
         "citations-delta": block_delta({"type": "citations_delta", "citation": {"cited_text": "not an answer"}}),
@@ -31,9 +30,9 @@ def silent_events() -> dict[str, Event]:
         "usage-missing": {"type": "message_delta", "delta": unended},
         "unknown-event": {**UNKNOWN_BLOCK, "delta": {"type": "text_delta", "text": "not an answer"}},
     }
-    lines = {"comment": KEEP_ALIVE, "empty-comment": b":\n\n", "retry-line": b"retry: 3000\n\n"}
-    encoded = {name: encode_event(data, name=data["type"]) for name, data in named.items()} | lines
-    return {name: Event(EventKind.SILENT, data) for name, data in encoded.items()}
+    ping = Event(EventKind.KEEP_ALIVE, encode_event({"type": "ping"}, name="ping"))
+    silent = {name: Event(EventKind.SILENT, encode_event(data, name=data["type"])) for name, data in named.items()}
+    return {"ping": ping, **KEEP_ALIVES, **silent}
 
 
 def unusable_bodies() -> dict[str, bytes]:

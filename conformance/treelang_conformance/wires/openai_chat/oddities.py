@@ -16,7 +16,7 @@ from treelang_conformance.wires.openai_chat.answers import (
     thinking_part,
     usage_chunk,
 )
-from treelang_conformance.wires.sse import KEEP_ALIVE, encode_event
+from treelang_conformance.wires.sse import KEEP_ALIVES, encode_event
 
 
 def silent_events() -> dict[str, Event]:
@@ -50,14 +50,11 @@ def silent_events() -> dict[str, Event]:
         },
         "unknown-object": {"object": "x_unheard_of", "x_unheard_of": UNKNOWN_PART},
     }
-    lines = {
-        "comment": KEEP_ALIVE,
-        "empty-comment": b":\n\n",
-        "retry-line": b"retry: 3000\n\n",
+    encoded = {
+        **{name: encode_event(chunk) for name, chunk in chunks.items()},
         "unknown-event-name": encode_event(content_chunk({}), name="x_unheard_of"),
     }
-    encoded = {name: encode_event(chunk) for name, chunk in chunks.items()} | lines
-    return {name: Event(EventKind.SILENT, data) for name, data in encoded.items()}
+    return KEEP_ALIVES | {name: Event(EventKind.SILENT, data) for name, data in encoded.items()}
 
 
 def unusable_bodies() -> dict[str, bytes]:

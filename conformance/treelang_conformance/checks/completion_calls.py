@@ -1,0 +1,197 @@
+"""CMP-2, CMP-9 to CMP-11: one request a call, and calls beside each other, after each other, beside other tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+from treelang import ModelTransport
+from treelang_conformance.case import Case
+from treelang_conformance.checks._vocabulary import (
+    FAILURES,
+    SHORT_TIMEOUT,
+    ReplyMaker,
+    Withholding,
+    halved,
+    held,
+    opened,
+    reply_to,
+    unnatural,
+)
+from treelang_conformance.neutral import Answer
+from treelang_conformance.provider.record import RecordedRequest
+from treelang_conformance.provider.script import Close, Gate, Reply, Reset, Script, Stall
+from treelang_conformance.registry import BOTH, Mode, check
+
+_ANSWER = Answer.of("A ", "red", "wood.")
+
+
+@check("CMP-2", modes=BOTH, hint="Build the SDK's client so that it does not retry.")
+async def a_call_makes_one_request(case: Case) -> None:
+    """A call that is answered makes exactly one HTTP request."""
+    case.answers(_ANSWER)
+    case.require_text(await case.call(), _ANSWER.text)
+    _require_one_request(case)
+
+
+_AT_ONCE = {"retry-after-ms": "1", "x-should-retry": "true"}
+"""A provider's invitation to retry at once: who retries at all does it now, and not after a back-off."""
+
+_RETRYABLE: dict[str, Script] = {
+    **{
+        str(status): Reply.json({"error": {"message": "No.", "type": "api_error"}}, status=status, headers=_AT_ONCE)
+        for status in (400, 401, 408, 409, 429, 500, 502, 503, 529)
+    },
+    "unusable-body": Reply.bytes(b"null", headers={"content-type": "application/json"}),
+    "closed-before-headers": Reply(before=(Close(),)),
+    "reset-before-headers": Reply(before=(Reset(),)),
+}
+
+
+@check(
+    "CMP-2",
+    modes=BOTH,
+    over=_RETRYABLE,
+    hint="The SDK's client retries by default: build it with no retries, also for timeouts and lost connections.",
+)
+async def a_failed_call_makes_one_request(case: Case, failure: Script) -> None:
+    """A call that fails, even when the provider invites a retry, makes exactly one HTTP request."""
+    await _require_one_request_for(case, failure, await case.transport())
+
+
+@check("CMP-2", modes=BOTH, hint="A timeout tells nothing about what the provider did: asking again may bill twice.")
+async def a_call_that_timed_out_makes_one_request(case: Case) -> None:
+    """A call whose answer did not come in time makes exactly one HTTP request."""
+    await _require_one_request_for(case, Reply(before=(Stall(),)), await case.transport(timeout=SHORT_TIMEOUT))
+
+
+async def _require_one_request_for(case: Case, failure: Script, transport: ModelTransport) -> None:
+    case.answers(*[failure] * 4)
+    outcome = await case.call(transport=transport)
+    case.require(outcome.error, expected="the failure of the only request to be raised", happened=str(outcome))
+    _require_one_request(case)
+
+
+@check("CMP-2", modes=BOTH, hint="Do not ask again for an answer that was refused or broken off.")
+async def an_incomplete_answer_is_not_asked_for_again(case: Case) -> None:
+    """An answer that was broken off leads to no second request."""
+    case.answers(Answer.of("A red", finish=unnatural(case)), _ANSWER)
+    await case.call()
+    _require_one_request(case)
+
+
+def _require_one_request(case: Case) -> None:
+    sent = len(case.provider.requests)
+    case.require(sent == 1, expected="exactly one HTTP request", happened=f"the provider received {sent}")
+
+
+@check(
+    "CMP-9",
+    modes=BOTH,
+    hint="Keep everything that belongs to a call in local variables, nothing of it on the transport.",
+)
+async def overlapping_calls_keep_their_answers(case: Case) -> None:
+    """Two calls whose answers arrive inside each other each get their own text."""
+    headers, body = Gate("the first answer's headers"), Gate("the second half of the first answer's body")
+    first, second = Answer.of("The first ", "answer."), Answer.of("The second ", "one.")
+    case.answers(held(halved(reply_to(case, first), body), headers), second, second)
+    calling = asyncio.create_task(case.call())
+    await case.within(headers.reached(), "the first request")
+    case.require_text(await case.call(), second.text)
+    headers.open()
+    await case.within(body.reached(), "the first half of the first answer")
+    case.require_text(await case.call(), second.text)
+    body.open()
+    case.require_text(await calling, first.text)
+
+
+@check("CMP-9", modes=BOTH, hint="Keep everything that belongs to a call in local variables, nothing on the transport.")
+async def twenty_calls_at_once_keep_their_answers(case: Case) -> None:
+    """Twenty concurrent calls each get the answer to their own request."""
+
+    def answer_to(question: str) -> Answer:
+        return Answer.of(*f"The answer to {question}".partition(" to "))
+
+    def echo(request: RecordedRequest) -> Script:
+        return reply_to(case, answer_to(case.wire.read(request).turns[-1].text))
+
+    case.provider.answer_by(echo)
+    questions = [f"question {number} " + "?" * number for number in range(20)]
+    requests = [case.request(messages=[{"role": "user", "content": question}]) for question in questions]
+    outcomes = await asyncio.gather(*(case.call(request) for request in requests))
+    for question, outcome in zip(questions, outcomes, strict=True):
+        case.require_text(outcome, answer_to(question).text)
+
+
+@check(
+    "CMP-10",
+    modes=BOTH,
+    over=FAILURES,
+    hint="Release the connection and clear the call's state on every way out, good or bad.",
+)
+async def the_next_call_is_served_after_a_failure(case: Case, failure: ReplyMaker) -> None:
+    """After a call that failed, in whatever way, the same transport serves the next one, and again."""
+    case.answers(failure(case), _ANSWER, failure(case), _ANSWER)
+    for _ in range(2):
+        failed = await case.call()
+        case.require(failed.error, expected="the call to fail", happened=str(failed))
+        case.require_text(await case.call(), _ANSWER.text)
+
+
+@check("CMP-10", modes=BOTH, hint="A client that timed out must not keep the connection or a lock.")
+async def the_next_call_is_served_after_a_timeout(case: Case) -> None:
+    """After a call that ran into the client's own timeout the same transport serves the next one."""
+    transport = await case.transport(timeout=SHORT_TIMEOUT)
+    case.answers(Reply(before=(Stall(),)), _ANSWER)
+    failed = await case.call(transport=transport)
+    case.require(failed.error, expected="the call to fail", happened=str(failed))
+    case.require_text(await case.call(transport=transport), _ANSWER.text)
+
+
+@check("CMP-10", modes=BOTH, hint="Release locks and connections in a finally or with an async with.")
+async def the_next_call_is_served_after_a_cancelled_one(case: Case) -> None:
+    """After a call that was cancelled half-way through its answer the same transport serves the next one."""
+    gate = Gate("the second half of the answer")
+    case.answers(halved(reply_to(case, _ANSWER), gate), _ANSWER)
+    calling = asyncio.create_task(case.invoke())
+    await case.within(gate.reached(), "the first half of the answer")
+    calling.cancel()
+    await case.within(asyncio.wait([calling]), "the end of the cancelled call")
+    case.require_text(await case.call(), _ANSWER.text)
+
+
+@check("CMP-10", modes=(Mode.STREAM,), hint="Hold the response in an async with inside the generator.")
+async def the_next_call_is_served_after_an_abandoned_stream(case: Case) -> None:
+    """After a stream that was closed at its first chunk the same transport serves the next call."""
+    case.answers(halved(reply_to(case, _ANSWER), Gate("an end that never comes")), _ANSWER)
+    async with opened(case) as chunks:
+        await case.within(anext(chunks), "the first chunk")
+    case.require_text(await case.call(), _ANSWER.text)
+
+
+_BLOCKED_SECONDS = 0.7
+"""How long the provider withholds its answer from a transport that keeps the event loop from running."""
+
+
+@check(
+    "CMP-11",
+    modes=BOTH,
+    over={"headers": held, "body": halved},
+    hint="Use an asynchronous HTTP client, or run a blocking one in a thread.",
+)
+async def other_tasks_run_while_the_provider_thinks(case: Case, withheld: Withholding) -> None:
+    """While a call waits for the provider, other tasks of the event loop go on."""
+    gate = Gate("the rest of the answer")
+    case.answers(withheld(reply_to(case, _ANSWER), gate))
+    transport = await case.transport()
+    watchdog = threading.Timer(_BLOCKED_SECONDS, gate.open)
+    watchdog.start()
+    calling = asyncio.create_task(case.call(transport=transport))
+    try:
+        await case.within(gate.reached(), "the call to get as far as the provider")
+        ran = watchdog.is_alive()
+    finally:
+        watchdog.cancel()
+    gate.open()
+    case.require_text(await calling, _ANSWER.text)
+    case.require(ran, expected="other tasks to run during the call", happened="none ran until the call had ended")

@@ -1,0 +1,210 @@
+"""STR-5 to STR-9, STR-15: how streams end, well and badly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from treelang import (
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelRateLimitError,
+    ModelTimeoutError,
+    ModelTransportError,
+)
+from treelang_conformance.case import Case
+from treelang_conformance.checks._vocabulary import (
+    SHORT_TIMEOUT,
+    about,
+    events_to_first_text,
+    events_until,
+    opened,
+    require_chunks,
+    require_refused_after,
+    rest_of,
+    stream_of,
+)
+from treelang_conformance.neutral import Answer, Failure, Finish
+from treelang_conformance.provider.script import Close, Framing, Gate, Reply, Reset, Send, Stall, Step, Wait
+from treelang_conformance.registry import Mode, check
+from treelang_conformance.wires.base import Event, EventKind
+
+_STREAM = (Mode.STREAM,)
+_ANSWER = Answer.of("A ", "red", "wood.")
+
+
+def _text(events: Sequence[Event]) -> str:
+    return "".join(event.text for event in events)
+
+
+@check(
+    "STR-5",
+    modes=_STREAM,
+    over={"chunked": "chunked", "until-close": "close", "with-length": "length"},
+    hint="SDKs end their iterators without an error here: remember whether the sign of completion came.",
+)
+async def a_stream_without_sign_of_completion_is_refused(case: Case, framing: Framing) -> None:
+    """A stream that ends cleanly after any event before the sign of completion yields its chunks and then raises."""
+    events = events_until(case, _ANSWER, EventKind.FINISH)
+    for count in range(len(events) + 1):
+        steps = [Send(event.data) for event in events[:count]]
+        case.answers(Reply(headers={"content-type": "text/event-stream"}, body=steps, framing=framing))
+        with about(f"{count} of {len(events)} events before the sign of completion"):
+            require_refused_after(case, await case.call(), _text(events[:count]))
+
+
+@check(
+    "STR-5",
+    modes=_STREAM,
+    hint="What is left of an event when the body ends is no event: do not take a half one for whole.",
+)
+async def a_stream_that_ends_inside_an_event_is_refused(case: Case) -> None:
+    """A stream that ends cleanly in the middle of a text event raises, and of that event nothing is yielded."""
+    events = case.wire.events(_ANSWER)
+    last = max(index for index, event in enumerate(events) if event.text)
+    half = events[last].data[: len(events[last].data) // 2]
+    case.answers(stream_of(events[:last], Send(half)))
+    require_refused_after(case, await case.call(), _text(events[:last]))
+
+
+@check(
+    "STR-6",
+    modes=_STREAM,
+    over={finish.value: finish for finish in Finish if finish is not Finish.STOP},
+    hint="Judge the stop reason when the stream is over, and raise for every one that is not known to be natural.",
+)
+async def a_stream_without_a_natural_stop_is_refused(case: Case, finish: Finish) -> None:
+    """A stream that the provider broke off, for any reason, yields its chunks and then raises."""
+    if finish not in case.wire.finishes:
+        case.not_applicable(f"the wire has no finish {finish.value!r}")
+    answer = Answer.of("A ", "red", finish=finish)
+    case.answers(answer)
+    require_refused_after(case, await case.call(), answer.text)
+
+
+_KINDS: dict[str, type[ModelTransportError]] = {
+    "authentication": ModelAuthenticationError,
+    "permission": ModelAuthenticationError,
+    "rate-limit": ModelRateLimitError,
+    "other": ModelTransportError,
+}
+_PLACES: dict[str, int] = {"in-place-of-the-answer": 0, "before-any-text": 1, "after-a-chunk": 2, "before-the-end": 3}
+
+
+@check(
+    "STR-7",
+    modes=_STREAM,
+    over={f"{kind}-{place}": (kind, place) for kind in _KINDS for place in _PLACES},
+    hint="Status 200 says nothing once the stream runs: classify an error event by its type or code.",
+)
+async def an_error_in_the_stream_is_the_error_outside(case: Case, row: tuple[str, str]) -> None:
+    """An error event raises what the same failure raises outside a stream, after the chunks that came."""
+    kind, place = row
+    events = events_until(case, _ANSWER, EventKind.FINISH)
+    texts = [index for index, event in enumerate(events) if event.text]
+    before = events[: [0, texts[0], texts[0] + 1, len(events)][_PLACES[place]]]
+    case.answers(stream_of([*before, case.wire.error_event(case.wire.failures()[kind])]))
+    outcome = await case.call()
+    case.require_error(outcome, _KINDS[kind], exactly=True)
+    require_chunks(case, outcome, _text(before))
+
+
+_LOSSES: dict[str, tuple[Step, bool]] = {
+    "closed": (Close(), False),
+    "reset": (Reset(), False),
+    "closed-inside-an-event": (Close(), True),
+    "reset-inside-an-event": (Reset(), True),
+}
+
+
+@check(
+    "STR-8",
+    modes=_STREAM,
+    over=_LOSSES,
+    hint="While a stream is read, most SDKs let the HTTP library's own exceptions through: translate them there too.",
+)
+async def a_connection_lost_in_mid_stream_is_a_connection_error(case: Case, loss: tuple[Step, bool]) -> None:
+    """A connection that is lost after the first chunk raises `ModelConnectionError`, and the chunk was yielded."""
+    end, inside = loss
+    begun = events_to_first_text(case, _ANSWER)
+    unfinished = case.wire.events(_ANSWER)[len(begun)].data
+    gate = Gate("the loss of the connection")
+    half = [Send(unfinished[: len(unfinished) // 2])] if inside else []
+    case.answers(stream_of(begun, Wait(gate), *half, end))
+    await _require_chunk_then_error(case, gate, ModelConnectionError)
+
+
+@check("STR-8", modes=_STREAM, hint="Translate the errors of reading the first bytes of the body as well.")
+async def a_connection_lost_before_the_first_event_is_a_connection_error(case: Case) -> None:
+    """A connection that is lost between the headers and the first event raises `ModelConnectionError`."""
+    ends: dict[str, Step] = {"a close": Close(), "a reset": Reset()}
+    for name, end in ends.items():
+        case.answers(stream_of([], end))
+        with about(f"{name} right after the headers"):
+            case.require_error(await case.call(), ModelConnectionError)
+
+
+@check("STR-8", modes=_STREAM, hint="A body that is shorter than its Content-Length is a lost connection, not an end.")
+async def a_stream_short_of_its_length_is_a_connection_error(case: Case) -> None:
+    """A stream that breaks off short of its promised length raises `ModelConnectionError`."""
+    events = events_until(case, _ANSWER, EventKind.FINISH)
+    body: list[Step] = [*(Send(event.data) for event in events), Close(), Send(b"the rest")]
+    case.answers(Reply(headers={"content-type": "text/event-stream"}, body=body, framing="length"))
+    case.require_error(await case.call(), ModelConnectionError)
+
+
+async def _require_chunk_then_error(case: Case, gate: Gate, kind: type[ModelTransportError]) -> None:
+    """The first chunk comes while the provider waits at the gate; what then happens raises `kind`."""
+    chunks: list[str] = []
+    async with opened(case) as stream:
+        chunks.append(await case.within(anext(stream), "the first chunk"))
+        gate.open()
+        outcome = await rest_of(case, stream)
+    case.require_error(outcome, kind)
+    case.require(
+        chunks == ["A "] and not outcome.chunks,
+        expected="the one chunk 'A ' before the error",
+        happened=f"{[*chunks, *outcome.chunks]!r} was yielded",
+    )
+
+
+@check(
+    "STR-9",
+    modes=_STREAM,
+    over={"before-the-first-event": 0, "after-a-chunk": 1},
+    hint="The SDK's timeout is per read; in mid-stream it may leave as the HTTP library's own exception.",
+)
+async def a_stall_in_mid_stream_is_a_timeout(case: Case, texts_before: int) -> None:
+    """A stream that stalls longer than the client's timeout raises `ModelTimeoutError` after its chunks."""
+    before = events_to_first_text(case, _ANSWER) if texts_before else []
+    case.answers(stream_of(before, Stall()))
+    outcome = await case.call(transport=await case.transport(timeout=SHORT_TIMEOUT))
+    case.require_error(outcome, ModelTimeoutError)
+    require_chunks(case, outcome, _text(before))
+
+
+_AFTERMATHS: dict[str, Callable[[Case], Sequence[Step]]] = {
+    "stays-open": lambda _: [Stall()],
+    "is-lost": lambda _: [Close()],
+    "brings-text": lambda case: [Send(_first_text(case).data)],
+    "brings-text-and-stays-open": lambda case: [Send(_first_text(case).data), Stall()],
+    "brings-an-error": lambda case: [Send(case.wire.error_event(Failure(500)).data)],
+    "brings-noise": lambda case: [Send(b"\xff" + _first_text(case).data[-8:]), Stall()],
+}
+
+
+def _first_text(case: Case) -> Event:
+    return next(event for event in case.wire.events(Answer.of("Not an answer.")) if event.text)
+
+
+@check(
+    "STR-15",
+    modes=_STREAM,
+    over=_AFTERMATHS,
+    hint="Leave the loop at the terminal event and close the response; most SDK iterators wait for the body's end.",
+)
+async def the_terminal_event_ends_the_stream(case: Case, aftermath: Callable[[Case], Sequence[Step]]) -> None:
+    """After the provider's terminal event the stream is over, whatever becomes of the body, and the next call works."""
+    case.answers(stream_of(case.wire.events(_ANSWER), *aftermath(case)), _ANSWER)
+    outcome = await case.call()
+    case.require_text(outcome, _ANSWER.text)
+    case.require_text(await case.call(), _ANSWER.text)
