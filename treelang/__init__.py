@@ -23,6 +23,7 @@ from treelang.transports.contract import (
     UsageAwareTransport,
 )
 from treelang.transports.openai import OpenAITransport
+from treelang.transports.openai_responses import OpenAIResponsesTransport
 from treelang.transports.rejection import is_structured_output_rejection
 from treelang.transports.retry_after import parse_retry_after
 from treelang.transports.scripted import ScriptedReply, ScriptedTransport
@@ -45,6 +46,7 @@ __all__ = [
     "ModelTransport",
     "ModelTransportError",
     "ModelUsage",
+    "OpenAIResponsesTransport",
     "OpenAITransport",
     "ProviderResponseError",
     "ScriptedReply",

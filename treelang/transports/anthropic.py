@@ -92,7 +92,7 @@ class AnthropicTransport(SDKTransport):
             answer.malformed = "a text block has no text"
         return text or ""
 
-    def _read_event(self, name: str, event: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+    def _read_event(self, event: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
         match event:
             case {"type": "message_start", "message": {"usage": counters}}:
                 _read_usage(counters, usage)

@@ -13,7 +13,8 @@ from treelang.transports.request import CheckedRequest, FunctionTool
 from treelang.transports.sdk import SDKTransport
 from treelang.transports.usage import UsageRecord
 
-_JSON_INSTRUCTION = "Answer with a JSON object."
+JSON_INSTRUCTION = "Answer with a JSON object."
+"""What is said in JSON mode where no message has the word that the provider demands (FBK-12)."""
 
 _STRICT = ModelCapabilities(strict_json_schema=True)
 _TEMPERATURE = ModelCapabilities(temperature=True)
@@ -73,15 +74,12 @@ class OpenAITransport(SDKTransport):
         if request.tools:
             arguments["tools"] = [_tool(tool) for tool in request.tools]
         if request.strict is not None:
-            schema = {"name": request.strict.name, "strict": True, "schema": request.strict.schema}
-            if request.strict.description is not None:
-                schema["description"] = request.strict.description
+            schema = {"strict": True} | request.strict.fields
             arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif request.json_mode:
             arguments["response_format"] = {"type": "json_object"}
-            if not any("json" in message.content.lower() for message in request.messages):
-                # The provider refuses JSON mode unless a message has the word (FBK-12).
-                arguments["messages"].append({"role": "user", "content": _JSON_INSTRUCTION})
+            if not asks_for_json(request):
+                arguments["messages"].append({"role": "user", "content": JSON_INSTRUCTION})
         return arguments
 
     def _stream_arguments(self) -> dict[str, Any]:
@@ -95,10 +93,15 @@ class OpenAITransport(SDKTransport):
             return ""
         return _read_choice(choice, "message", answer)
 
-    def _read_event(self, name: str, event: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+    def _read_event(self, event: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
         _read_usage(event, usage)
         choice = _first_choice(event)
         return "" if choice is None else _read_choice(choice, "delta", answer)
+
+
+def asks_for_json(request: CheckedRequest) -> bool:
+    """Whether a message has the word without which OpenAI refuses JSON mode (FBK-12)."""
+    return any("json" in message.content.lower() for message in request.messages)
 
 
 def _tool(tool: FunctionTool) -> dict[str, Any]:

@@ -48,21 +48,24 @@ class StreamReader:
     """Texts from the bytes of an event stream. What it raises comes after the texts that came before it (STR-5).
 
     Args:
-        read_event: The wire's mapping of one event: called with its name, its object and the answer's state.
+        read_event: The wire's mapping of one event: called with its object and the answer's state.
         natural_stops: The wire's words for a natural stop.
         translator: Makes the errors.
+        skipped: Names of events that need not be decoded.
     """
 
     def __init__(
         self,
-        read_event: Callable[[str, dict[str, Any], AnswerState], str],
+        read_event: Callable[[dict[str, Any], AnswerState], str],
         natural_stops: frozenset[str],
         translator: ErrorTranslator,
+        skipped: frozenset[str] = frozenset(),
     ) -> None:
         self._answer = AnswerState()
         self._read_event = read_event
         self._natural_stops = natural_stops
         self._translator = translator
+        self._skipped = skipped
         self._decoder = EventDecoder()
         self._plain_body: bytes | None = b""
 
@@ -103,10 +106,10 @@ class StreamReader:
         if data.strip() == b"[DONE]":
             self._answer.over = True
             return ""
-        event = self._decode(name, data)
+        event = None if name in self._skipped else self._decode(name, data)
         if event is None:
             return ""
-        text = self._read_event(name, event, self._answer)
+        text = self._read_event(event, self._answer)
         _raise_failure(event, self._answer, self._translator)
         if self._answer.malformed is not None:
             raise self._translator.unusable(self._answer.malformed)
@@ -117,12 +120,10 @@ class StreamReader:
             event = decode_json(data)
         except ValueError as error:
             if name == "error":
-                raise self._translator.in_band_error(None) from error
+                self._translator.raise_in_band(data.decode(errors="replace"))
             raise self._translator.unusable("an event of the stream is not JSON") from error
-        if name == "error" and not isinstance(event, dict):
-            raise self._translator.in_band_error(event)
-        if name == "error" and not event.get("error"):
-            raise self._translator.in_band_error(event)
+        if name == "error":
+            self._translator.raise_in_band(event)
         return event if isinstance(event, dict) else None
 
     def _finish(self) -> Iterator[str]:
@@ -144,9 +145,9 @@ class StreamReader:
 def _raise_failure(body: dict[str, Any], answer: AnswerState, translator: ErrorTranslator) -> None:
     """Raise the error that the provider reported under a successful status, if it did (ERR-11)."""
     if answer.failure is not None:
-        raise translator.in_band_error(answer.failure)
+        translator.raise_in_band(answer.failure)
     if body.get("error") not in (None, False, "") or "error" in (body.get("type"), body.get("object")):
-        raise translator.in_band_error(body)
+        translator.raise_in_band(body)
 
 
 def _require_whole(answer: AnswerState, natural_stops: frozenset[str], translator: ErrorTranslator) -> None:

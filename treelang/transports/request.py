@@ -39,6 +39,12 @@ class StrictSchema:
     schema: dict[str, Any]
     description: str | None = None
 
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What was given, by the names that OpenAI's wires have for it too."""
+        described = {} if self.description is None else {"description": self.description}
+        return {"name": self.name, "schema": self.schema, **described}
+
 
 @dataclass(frozen=True, slots=True)
 class CheckedRequest:

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Self
 from treelang.errors import MissingDependencyError, ModelConnectionError, ModelTimeoutError
 from treelang.transports.answer import AnswerState
 from treelang.transports.contract import ModelCapabilities, ModelRequest, ModelUsage
+from treelang.transports.error_detail import ErrorDetail
 from treelang.transports.reading import StreamReader, read_completion
 from treelang.transports.request import CheckedRequest, check_request
 from treelang.transports.translation import ErrorTranslator, http_rules
@@ -46,6 +47,7 @@ class SDKTransport(ABC):
     _client_class: ClassVar[str]
     _default_provider: ClassVar[str]
     _natural_stops: ClassVar[frozenset[str]]
+    _skipped_events: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,
@@ -64,6 +66,7 @@ class SDKTransport(ABC):
         )
         self._provider = provider or self._default_provider
         self._strict_json_schema = strict_json_schema
+        self._sdk_error: type[Exception] = sdk.APIError
         self._rules = (
             (sdk.APITimeoutError, ModelTimeoutError),
             (sdk.APIConnectionError, ModelConnectionError),
@@ -97,6 +100,7 @@ class SDKTransport(ABC):
         translator = self._translator(checked, arguments)
         with translator:
             async with self._create(**arguments) as response:
+                translator.reported = functools.partial(self._reported, response.http_request)
                 data = await response.read()
         return read_completion(
             data, functools.partial(self._read_completion, usage=usage), self._natural_stops, translator
@@ -115,12 +119,14 @@ class SDKTransport(ABC):
         checked = check_request(request, self._provider)
         arguments = self._arguments(checked) | self._stream_arguments()
         translator = self._translator(checked, arguments)
-        reader = StreamReader(functools.partial(self._read_event, usage=usage), self._natural_stops, translator)
+        read_event = functools.partial(self._read_event, usage=usage)
+        reader = StreamReader(read_event, self._natural_stops, translator, self._skipped_events)
         async with contextlib.AsyncExitStack() as stack:
             # Only what talks to the provider stands inside the translator: what the consumer raises at a `yield`
             # is not the provider's failure (STR-14).
             with translator:
                 response = await stack.enter_async_context(self._create(**arguments))
+            translator.reported = functools.partial(self._reported, response.http_request)
             received = await stack.enter_async_context(contextlib.aclosing(response.iter_bytes()))
             while not reader.over:
                 with translator:
@@ -164,7 +170,7 @@ class SDKTransport(ABC):
         """The text of a completion's body; everything else of it goes into `answer` and `usage`."""
 
     @abstractmethod
-    def _read_event(self, name: str, event: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+    def _read_event(self, event: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
         """The text that one event of a stream adds; everything else of it goes into `answer` and `usage`."""
 
     def _build_client(self, sdk: ModuleType, api_key: str | None, base_url: str | None, timeout: float | None) -> Any:
@@ -175,6 +181,10 @@ class SDKTransport(ABC):
         )
         client_class = getattr(sdk, self._client_class)
         return client_class(api_key=api_key, base_url=base_url, max_retries=0, http_client=http_client, **given)
+
+    def _reported(self, request: Any, body: Any) -> Exception:
+        """The exception that stands in the SDK for an error which the provider reported in-band (ERR-9)."""
+        return self._sdk_error(ErrorDetail.read(body).message, request, body=body)
 
     def _translator(self, request: CheckedRequest, arguments: dict[str, Any]) -> ErrorTranslator:
         def private() -> str:

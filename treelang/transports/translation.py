@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from treelang.errors import (
     ModelAuthenticationError,
@@ -67,8 +67,9 @@ class ErrorTranslator:
     """A context manager that raises contract errors from what is raised inside it (ERR-1 to ERR-11).
 
     Exceptions with a failing HTTP response (an attribute `response` with `status_code` and `headers`) are
-    classified by the status alone, others by the rules, and what no rule knows is a `ModelTransportError`. One
-    translator serves one call and may be entered many times.
+    classified by the status alone, others by the rules, then by the error object that the provider reported in-band
+    (an attribute `body`); what remains is a `ModelTransportError`. One translator serves one call and may be entered
+    many times.
 
     Args:
         provider: Name of the deployment, for `error.provider` (ERR-6).
@@ -90,6 +91,8 @@ class ErrorTranslator:
         self._strict = strict
         self._private = private
         self._outer: BaseException | None = None
+        self.reported: Callable[[Any], Exception] | None = None
+        """Makes the SDK's own exception for an error that the provider reported in-band, given the decoded body."""
 
     def __enter__(self) -> None:
         self._outer = sys.exception()
@@ -108,7 +111,7 @@ class ErrorTranslator:
         for known, kind in (*self._rules, *_DEFAULT_RULES):
             if isinstance(error, known):
                 return self._error(kind)
-        return self._error(ModelTransportError)
+        return self.in_band_error(getattr(error, "body", None))
 
     def status_error(self, status: int, headers: Mapping[str, str], body: Any) -> ProviderResponseError:
         """Return the error of a failing status; the body decides about nothing but a rejection of strict output."""
@@ -122,6 +125,10 @@ class ErrorTranslator:
         """Return the error of a failure that was reported under a successful status (ERR-7, ERR-11)."""
         detail = ErrorDetail.read(body)
         return self._error(detail.kind, detail)
+
+    def raise_in_band(self, body: Any) -> NoReturn:
+        """Raise the error of a failure reported under a successful status, from the SDK's own exception (ERR-9)."""
+        raise self.in_band_error(body) from (self.reported(body) if self.reported else None)
 
     def unusable(self, why: str) -> ProviderResponseError:
         """Return the error of an answer that cannot be used; `why` is in our own words (CMP-7, CMP-8)."""
