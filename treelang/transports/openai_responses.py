@@ -114,8 +114,8 @@ def _read_item(item: dict[str, Any], answer: AnswerState) -> str:
     parts = [part for part in content if isinstance(part, dict)]
     if any(part.get("type") == "refusal" for part in parts):
         answer.refused = True
-    texts = [part.get("text") for part in parts if part.get("type") == "output_text"]
-    if not all(isinstance(text, str) for text in texts):
+    try:
+        return "".join(part["text"] for part in parts if part.get("type") == "output_text")
+    except (KeyError, TypeError):
         answer.malformed = "a text part has no text"
         return ""
-    return "".join(texts)

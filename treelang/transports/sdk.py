@@ -66,7 +66,7 @@ class SDKTransport(ABC):
         )
         self._provider = provider or self._default_provider
         self._strict_json_schema = strict_json_schema
-        self._sdk_error: type[Exception] = sdk.APIError
+        self._sdk_error: Callable[..., Exception] = sdk.APIError
         self._rules = (
             (sdk.APITimeoutError, ModelTimeoutError),
             (sdk.APIConnectionError, ModelConnectionError),
