@@ -1,1 +1,36 @@
-"""A pytest kit that checks any model transport against the treelang contract over real sockets."""
+"""A pytest kit that checks any model transport against the treelang contract over real sockets.
+
+Names are imported when they are first used: pytest loads this package in every run of every project that has it
+installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from treelang_conformance.endpoint import Endpoint
+    from treelang_conformance.expectations import ExpectedFailure
+    from treelang_conformance.report import Report, load_report
+    from treelang_conformance.runner import run
+    from treelang_conformance.subject import Subject
+    from treelang_conformance.suite import TransportSuite
+
+__all__ = ["Endpoint", "ExpectedFailure", "Report", "Subject", "TransportSuite", "load_report", "run"]
+
+_MODULES = {
+    "Endpoint": "endpoint",
+    "ExpectedFailure": "expectations",
+    "Report": "report",
+    "Subject": "subject",
+    "TransportSuite": "suite",
+    "load_report": "report",
+    "run": "runner",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -25,6 +25,9 @@ HANG_SECONDS = 1.4
 CHECK_SECONDS = 5.0
 """How long one check may take in all."""
 
+SHOWN_FIRST, SHOWN_LAST = 6, 24
+"""How many lines of a long exchange are kept at its beginning and at its end."""
+
 
 @dataclass(frozen=True, slots=True)
 class Executor:
@@ -68,8 +71,7 @@ class Executor:
                     exchange = exchange or provider.transcript()
         except Exception as failure:  # a script that could not be played proves nothing
             error = failure
-        exchange = exchange.replace(canaries.API_KEY, "***")
-        return _result(check, _unwrapped(error), exchange, time.perf_counter() - begun)
+        return _result(check, _unwrapped(error), _presentable(exchange), time.perf_counter() - begun)
 
 
 async def _judge(check: Check, case: Case) -> None:
@@ -98,6 +100,15 @@ async def _close_quietly(case: Case) -> None:
         await case.close()
     except Violation:
         return  # the check has already failed, for a reason nearer to the cause
+
+
+def _presentable(exchange: str) -> str:
+    """The exchange without the key and, where it is long, without its middle: its end shows where the call failed."""
+    lines = exchange.replace(canaries.API_KEY, "***").splitlines()
+    left_out = len(lines) - SHOWN_FIRST - SHOWN_LAST
+    if left_out > 1:
+        lines[SHOWN_FIRST:-SHOWN_LAST] = [f"... {left_out} more lines ..."]
+    return "\n".join(lines)
 
 
 def _unwrapped(error: BaseException | None) -> BaseException | None:

@@ -73,6 +73,11 @@ def is_unexpected_pass(covered: Iterable[CheckResult]) -> bool:
     return CheckOutcome.PASSED in outcomes and not outcomes & {CheckOutcome.FAILED, CheckOutcome.EXPECTED_FAILURE}
 
 
+def unexpected_pass(identifier: str, entry: ExpectedFailure) -> str:
+    """The message for an entry that is out of date."""
+    return f"expected failure {identifier}: it passes now; remove the entry ({entry.issue})"
+
+
 def defects(expected: ExpectedFailures, checks: Iterable[Check]) -> list[str]:
     """What is wrong with entries whatever the subject does: unknown ids and expired ones."""
     checks = list(checks)

@@ -104,11 +104,10 @@ class LeftoversWatch:
 
     async def collect(self) -> Leftovers:
         """Let what is ending end, drop what nobody holds, and tell the rest."""
-        running = self._running()
-        if running:
-            await asyncio.wait(running, timeout=SETTLING_SECONDS)
+        await self._settle()
         gc.collect()
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # the loop closes generators that were dropped in tasks of its own
+        await self._settle()
         open_ones = [
             f"{_generator_name(generator)} was begun and never closed"
             for generator in list(self._generators)
@@ -120,6 +119,11 @@ class LeftoversWatch:
             warnings=tuple(f"{one.category.__name__}: {one.message}" for one in self._warned if _is_leftover(one)),
             generators=(*self._dropped, *open_ones),
         )
+
+    async def _settle(self) -> None:
+        running = self._running()
+        if running:
+            await asyncio.wait(running, timeout=SETTLING_SECONDS)
 
     def _running(self) -> set[asyncio.Task[Any]]:
         current = asyncio.current_task()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import inspect
 import itertools
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -89,9 +91,19 @@ def check(
     return register
 
 
+@functools.cache
 def all_checks() -> tuple[Check, ...]:
     """Every check of the kit, the wiring check first, then in the contract's order."""
-    from treelang_conformance import checks  # noqa: F401  # importing the package registers its checks
-
+    importlib.import_module("treelang_conformance.checks")  # which registers them
     order = {clause.id: number for number, clause in enumerate(clauses())}
     return tuple(sorted(_checks, key=lambda check: order.get(check.clause, -1)))
+
+
+def wiring_check() -> Check:
+    """The check of the set-up itself, without which no other means anything."""
+    return all_checks()[0]
+
+
+def judging_checks() -> tuple[Check, ...]:
+    """Every check of a clause, in the contract's order."""
+    return all_checks()[1:]

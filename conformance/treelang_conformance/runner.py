@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeAlias
 
-from treelang_conformance.clauses import WIRING, clauses, contract_digest
+from treelang_conformance.clauses import clauses, contract_digest
 from treelang_conformance.environment import environment, kit_version
 from treelang_conformance.execution import Executor
 from treelang_conformance.expectations import (
@@ -18,8 +18,10 @@ from treelang_conformance.expectations import (
     expect,
     find_expectation,
     is_unexpected_pass,
+    unexpected_pass,
 )
-from treelang_conformance.registry import Check, all_checks
+from treelang_conformance.probe import probe
+from treelang_conformance.registry import Check, judging_checks, wiring_check
 from treelang_conformance.report import (
     CheckOutcome,
     CheckResult,
@@ -34,7 +36,7 @@ from treelang_conformance.subject import Subject
 from treelang_conformance.wires.base import Wire
 from treelang_conformance.wires.discovery import find_wire
 
-Progress: TypeAlias = Callable[[CheckResult, int, int], None]
+ProgressCallback: TypeAlias = Callable[[CheckResult, int, int], None]
 """Called after every check with its result, its number from 1, and how many there are."""
 
 MISWIRED = "the wiring check failed, so nothing else could be judged"
@@ -47,7 +49,7 @@ def run(
     select: Sequence[str] | None = None,
     expected_failures: ExpectedFailures | None = None,
     patience: float = 1.0,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Report:
     """Run the kit against a subject.
 
@@ -62,18 +64,18 @@ def run(
     Raises:
         UnknownWireError: No wire of that name is installed.
         UnknownClauseError: The selection names something that does not exist.
+        SubjectError: The factory makes no transport.
     """
     started, begun = datetime.now(UTC), time.perf_counter()
     executor = Executor(subject, find_wire(wire) if isinstance(wire, str) else wire, patience)
     expected = expected_failures or {}
-    every_check = all_checks()
-    wiring, *_ = [check for check in every_check if check.clause == WIRING]
-    judged = [check for check in every_check if check.clause != WIRING]
+    judged = judging_checks()
     selected = select_checks(judged, select)
     tell = progress or (lambda *_: None)
+    kind = probe(subject, executor.wire)
 
     total = 1 + len(selected)
-    wired = executor.run(wiring)
+    wired = executor.run(wiring_check())
     tell(wired, 1, total)
     results: dict[str, CheckResult] = {}
     for number, check in enumerate(selected, 2):
@@ -86,7 +88,7 @@ def run(
     return Report(
         kit_version=kit_version(),
         contract_digest=contract_digest(),
-        subject=SubjectDetails(name=subject.name, target=subject.target),
+        subject=SubjectDetails(name=subject.name or kind, target=subject.target),
         wire=executor.wire.name,
         environment=environment(),
         started=started,
@@ -124,4 +126,4 @@ def _problems(judged: Sequence[Check], results: Mapping[str, CheckResult], expec
     for identifier, entry in expected.items():
         covered = [results[check.id] for check in judged if check.id in results and covers(identifier, check)]
         if is_unexpected_pass(covered):
-            yield f"expected failure {identifier}: it passes now; remove the entry ({entry.issue})"
+            yield unexpected_pass(identifier, entry)

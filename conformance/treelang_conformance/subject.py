@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from treelang import ModelTransport
+from treelang_conformance.clauses import unknown
 from treelang_conformance.endpoint import Endpoint, TransportFactory
 
 FEATURES = {"usage": "consume_usage", "capabilities": "capabilities"}
 """What a transport may offer beyond the two calls, by the method that offers it."""
+
+
+class UnknownFeatureError(LookupError):
+    """A declared feature does not exist; the message names the nearest that does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +25,7 @@ class Subject:
 
     Attributes:
         make: `make(endpoint) -> transport`, sync or async. Called once or more for every check.
-        name: What reports call it.
+        name: What reports call it; the type of its transports where empty.
         target: Where the factory is found, for instance `acme.testing:make`; empty where it has no such name.
         close: `close(transport)`, sync or async; without it `aclose()` or `close()` of the transport is called
             where it has one.
@@ -29,10 +34,15 @@ class Subject:
     """
 
     make: TransportFactory
-    name: str
+    name: str = ""
     target: str = ""
     close: Callable[[Any], Awaitable[None] | None] | None = None
     features: frozenset[str] | None = None
+
+    def __post_init__(self) -> None:
+        for feature in sorted(self.features or ()):
+            if feature not in FEATURES:
+                raise UnknownFeatureError(unknown("feature", feature, FEATURES))
 
     async def build(self, endpoint: Endpoint) -> ModelTransport:
         """Make a transport for `endpoint`; what the factory raises passes."""

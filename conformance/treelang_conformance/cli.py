@@ -1,0 +1,137 @@
+"""`treelang conformance`: run the kit, list the contract, explain a clause, show reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+from treelang_conformance.clauses import UnknownClauseError
+from treelang_conformance.console import Screen, explanation, listing
+from treelang_conformance.contract_page import contract_page
+from treelang_conformance.expectations import ExpectationError, load_expected_failures
+from treelang_conformance.probe import SubjectError
+from treelang_conformance.report import Report, ReportError, load_report
+from treelang_conformance.reports.files import write_reports
+from treelang_conformance.runner import run as run_kit
+from treelang_conformance.selection import select_checks
+from treelang_conformance.subject import FEATURES, Subject, UnknownFeatureError
+from treelang_conformance.targets import TargetError, load_factory
+from treelang_conformance.wires.discovery import UnknownWireError, find_wire
+
+app = typer.Typer(
+    help="Check a model transport against the transport contract.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+CANNOT_RUN = 2
+_USERS_MISTAKES = (
+    ExpectationError,
+    ReportError,
+    SubjectError,
+    TargetError,
+    UnknownClauseError,
+    UnknownFeatureError,
+    UnknownWireError,
+)
+
+
+@app.command()
+def run(
+    target: Annotated[str, typer.Argument(help="The factory as module:attribute; it is called with an endpoint.")],
+    wire: Annotated[str, typer.Option(help="The protocol that the transport speaks, for instance openai-chat.")],
+    json: Annotated[Path | None, typer.Option(help="Write the JSON report to this file.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page to this file.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write a JUnit XML report to this file.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write a Markdown summary to this file.")] = None,
+    select: Annotated[
+        str | None, typer.Option(help="Run only these families, clauses or checks, with commas between: CAN,ERR-8.")
+    ] = None,
+    expected_failures: Annotated[
+        Path | None, typer.Option(help="A TOML file of failures to tolerate, each with a reason and an issue.")
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(help=f"What the transport must offer, of {','.join(FEATURES)}; else what it has is judged."),
+    ] = None,
+    patience: Annotated[
+        float, typer.Option(min=0.1, help="Multiply the kit's own time limits, for slow or busy machines.")
+    ] = 1.0,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show every failure in full.")] = False,
+) -> None:
+    """Run the kit against one transport.
+
+    Exit status: 0 the transport is conformant, 1 it is not, 2 the run could not be made.
+    """
+    screen = Screen(verbose=verbose)
+    try:
+        found = find_wire(wire)
+        selection = _items(select)
+        select_checks((), selection)
+        tolerated = load_expected_failures(expected_failures) if expected_failures else {}
+        declared = None if features is None else frozenset(_items(features) or ())
+        subject = Subject(load_factory(target), target=target, features=declared)
+        with screen.progress() as progress:
+            report = run_kit(
+                subject,
+                wire=found,
+                select=selection,
+                expected_failures=tolerated,
+                patience=patience,
+                progress=progress,
+            )
+        screen.show(report)
+        for path in write_reports(report, json=json, html=html, junit=junit, markdown=markdown):
+            screen.note(f"wrote {path}")
+    except _USERS_MISTAKES as mistake:
+        _give_up(str(mistake))
+    except OSError as error:
+        _give_up(f"{error.filename}: cannot be written: {error.strerror}")
+    raise typer.Exit(report.exit_code)
+
+
+@app.command(name="list")
+def list_clauses(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the contract as a page of Markdown.")] = False,
+) -> None:
+    """List every clause with its level and how many checks prove it."""
+    if markdown:
+        typer.echo(contract_page(), nl=False)
+    else:
+        Console(highlight=False).print(listing())
+
+
+@app.command()
+def explain(clause: Annotated[str, typer.Argument(help="The id of a clause, for instance CAN-3.")]) -> None:
+    """Show a clause, what its checks prove, the usual causes of failures, and how to run it alone."""
+    try:
+        typer.echo(explanation(clause))
+    except UnknownClauseError as mistake:
+        _give_up(str(mistake))
+
+
+@app.command()
+def show(files: Annotated[list[Path], typer.Argument(metavar="REPORT.json...", help="JSON reports.")]) -> None:
+    """Show several JSON reports in one table.
+
+    Exit status: 0 all subjects are conformant, 1 one is not, 2 a report cannot be read.
+    """
+    try:
+        reports: list[Report] = [load_report(path) for path in files]
+    except ReportError as mistake:
+        _give_up(str(mistake))
+    Screen().show_table(reports)
+    raise typer.Exit(max(report.exit_code for report in reports))
+
+
+def _items(text: str | None) -> list[str] | None:
+    return None if text is None else [item.strip() for item in text.split(",") if item.strip()]
+
+
+def _give_up(message: str) -> NoReturn:
+    typer.echo(f"treelang conformance: {message}", err=True)
+    raise typer.Exit(CANNOT_RUN)

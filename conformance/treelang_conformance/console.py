@@ -1,0 +1,138 @@
+"""What the command line shows: progress, failures, the table and the conclusion."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from treelang_conformance.clauses import WIRING, clauses, find_clause
+from treelang_conformance.registry import Check, all_checks
+from treelang_conformance.report import CheckOutcome, CheckResult, Report
+from treelang_conformance.reports.table import results_table, unchecked_clauses
+from treelang_conformance.reports.text import clause_title, failure_text, short_failure_text, verdict
+from treelang_conformance.runner import ProgressCallback
+
+_WIDTH_OF_FILES = 120
+_TROUBLE = {CheckOutcome.FAILED, CheckOutcome.KIT_ERROR}
+
+
+class Screen:
+    """Writes to the terminal or to whatever stands in its place; colour and progress only on a terminal.
+
+    Attributes:
+        verbose: Show every failure in full, not only the first of each clause.
+    """
+
+    def __init__(self, *, verbose: bool = False) -> None:
+        self.verbose = verbose
+        self._out = Console(highlight=False)
+        if not self._out.is_terminal:
+            self._out.width = _WIDTH_OF_FILES
+        self._err = Console(highlight=False, stderr=True)
+
+    @contextlib.contextmanager
+    def progress(self) -> Iterator[ProgressCallback]:
+        """A bar on a terminal, which is gone when the run is over."""
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        with Progress(*columns, console=self._err, transient=True, disable=not self._err.is_terminal) as bar:
+            task = bar.add_task("wiring", total=None)
+
+            def advance(result: CheckResult, number: int, total: int) -> None:
+                bar.update(task, description=result.id.partition("/")[0], completed=number, total=total)
+
+            yield advance
+
+    def show(self, report: Report) -> None:
+        """Show a whole run: its failures in words, the table, the conclusion."""
+        if report.wiring is not None and report.wiring.outcome is not CheckOutcome.PASSED:
+            self._plain(failure_text(report.wiring))
+            self._plain("")
+            self._plain(verdict(report))
+            return
+        for clause in report.clauses:
+            self._show_failures([check for check in clause.checks if check.outcome in _TROUBLE])
+        self.show_table([report])
+
+    def show_table(self, reports: Sequence[Report]) -> None:
+        """Show the results of several runs side by side, and each one's conclusion."""
+        self._out.print(results_table(reports))
+        self._plain("")
+        unchecked = unchecked_clauses(reports)
+        if unchecked:
+            self._plain(f"unchecked (the kit has no check yet): {', '.join(unchecked)}")
+        for report in reports:
+            self._plain(verdict(report))
+
+    def note(self, line: str) -> None:
+        """Show one more line."""
+        self._plain(line)
+
+    def _show_failures(self, failures: Sequence[CheckResult]) -> None:
+        shown = failures if self.verbose else failures[:1]
+        for failure in shown:
+            self._plain(failure_text(failure))
+            self._plain("")
+        rest = failures[len(shown) :]
+        if rest:
+            self._plain(f"  and {len(rest)} more of this clause (--verbose shows them in full):")
+            for failure in rest:
+                self._plain(f"    {short_failure_text(failure)}")
+            self._plain("")
+
+    def _plain(self, text: str) -> None:
+        self._out.print(text, markup=False, soft_wrap=True)
+
+
+def listing() -> Table:
+    """Every clause with its level and the number of its checks."""
+    counted = Counter(check.clause for check in all_checks())
+    table = Table(box=None, pad_edge=False)
+    table.add_column("clause", no_wrap=True)
+    table.add_column("level")
+    table.add_column("checks", justify="right")
+    table.add_column("text")
+    for clause in clauses():
+        table.add_row(clause.id, clause.level, str(counted[clause.id] or "unchecked"), clause.text)
+    return table
+
+
+def explanation(identifier: str) -> str:
+    """A clause, its checks with the usual causes of their failures, and how to run it alone.
+
+    Raises:
+        UnknownClauseError: There is no such clause.
+    """
+    clause = identifier.partition("/")[0]
+    if clause != WIRING:
+        find_clause(clause)
+    checks = [check for check in all_checks() if check.clause == clause]
+    lines = [clause_title(clause), ""]
+    if not checks:
+        lines.append("unchecked: the kit has no check of this clause yet.")
+    for instances in _by_name(checks):
+        first = instances[0]
+        lines.append(f"{first.clause}/{first.name} ({_instances(len(instances))})")
+        lines.append(f"  proves that: {first.description}")
+        if first.requires:
+            lines.append(f"  applies to transports that offer: {', '.join(sorted(first.requires))}")
+        if first.hint:
+            lines.append(f"  usual cause of a failure: {first.hint}")
+    if checks:
+        lines += ["", f"run it alone: treelang conformance run TARGET --wire WIRE --select {clause}"]
+    return "\n".join(lines)
+
+
+def _instances(number: int) -> str:
+    return "1 instance" if number == 1 else f"{number} instances"
+
+
+def _by_name(checks: Iterable[Check]) -> Iterable[Sequence[Check]]:
+    found: dict[str, list[Check]] = defaultdict(list)
+    for check in checks:
+        found[check.name].append(check)
+    return found.values()

@@ -1,0 +1,63 @@
+"""The first build of a transport, before any check: a factory that cannot build makes the run impossible."""
+
+from __future__ import annotations
+
+from treelang_conformance import canaries
+from treelang_conformance.endpoint import Endpoint
+from treelang_conformance.isolation import run_isolated
+from treelang_conformance.leftovers import LeftoversWatch
+from treelang_conformance.outcome import type_name
+from treelang_conformance.registry import wiring_check
+from treelang_conformance.report import CheckOutcome, CheckResult, FailureDetails
+from treelang_conformance.subject import Subject
+from treelang_conformance.violation import Violation
+from treelang_conformance.wires.base import Wire
+
+_BUILD_SECONDS = 10.0  # generous: the first build imports a provider's SDK
+_NOWHERE = "http://127.0.0.1:9"  # building must not connect; the discard port answers nobody
+
+
+class SubjectError(Exception):
+    """The factory makes no transport; the message says what it did instead."""
+
+
+def probe(subject: Subject, wire: Wire) -> str:
+    """Build a transport once, close it, and return the name of its type.
+
+    Raises:
+        SubjectError: The factory raises, hangs, or makes something without `complete` and `stream`.
+    """
+    endpoint = Endpoint(_NOWHERE + wire.base_path, canaries.API_KEY, 5.0, wire.name, wire.model)
+    made: list[str] = []
+
+    async def build(_watch: LeftoversWatch) -> None:
+        transport = await subject.build(endpoint)
+        for method in ("complete", "stream"):
+            if not callable(getattr(transport, method, None)):
+                raise SubjectError(f"the factory made a {type(transport).__name__}, which has no {method}()")
+        made.append(type(transport).__name__)
+        await subject.dispose(transport)
+
+    error = run_isolated(build, seconds=_BUILD_SECONDS)
+    match error:
+        case None:
+            return made[0]
+        case SubjectError():
+            raise error
+        case Violation():
+            raise SubjectError(f"the factory does not return: {error.happened}")
+        case _:
+            reason = " ".join(str(error).split()).replace(canaries.API_KEY, "***")
+            raise SubjectError(f"the factory raised {type_name(error)}: {reason}") from error
+
+
+def unbuildable(happened: str) -> CheckResult:
+    """The result of the wiring check of a subject that cannot even be built."""
+    check = wiring_check()
+    return CheckResult(
+        id=check.id,
+        description=check.description,
+        outcome=CheckOutcome.FAILED,
+        seconds=0,
+        failure=FailureDetails(expected="make(endpoint) to return a transport", happened=happened, hint=check.hint),
+    )

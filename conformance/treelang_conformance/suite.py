@@ -1,0 +1,176 @@
+"""The kit under pytest: a class to inherit from, one node id a check, no asyncio plugin needed.
+
+    class TestAcme(TransportSuite, wire="openai-chat"):
+        def make_transport(self, endpoint):
+            return AcmeTransport(base_url=endpoint.url, api_key=endpoint.api_key, timeout=endpoint.timeout)
+
+Every test is a plain function: each check brings its own thread and event loop, so whatever plugin and mode an
+adopter has for asyncio plays no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, ClassVar, NoReturn
+
+import pytest
+
+from treelang import ModelTransport
+from treelang_conformance.clauses import Level, UnknownClauseError, find_clause, unknown
+from treelang_conformance.endpoint import Endpoint
+from treelang_conformance.execution import Executor
+from treelang_conformance.expectations import (
+    ExpectedFailure,
+    covers,
+    defects,
+    expect,
+    find_expectation,
+    is_unexpected_pass,
+    unexpected_pass,
+)
+from treelang_conformance.plugin import CLAUSE_PROPERTY
+from treelang_conformance.probe import SubjectError, probe, unbuildable
+from treelang_conformance.registry import Check, judging_checks, wiring_check
+from treelang_conformance.report import CheckOutcome, CheckResult
+from treelang_conformance.reports.text import failure_text, short_failure_text
+from treelang_conformance.runner import MISWIRED
+from treelang_conformance.selection import select_checks
+from treelang_conformance.subject import Subject, UnknownFeatureError
+from treelang_conformance.wires.base import Wire
+from treelang_conformance.wires.discovery import UnknownWireError, find_wire
+
+_KEYWORDS = ("wire", "select", "expected_failures", "features", "patience")
+
+
+class TransportSuite:
+    """Inherit from this, name the wire, and say how the transport is made.
+
+    The attributes can be given as keywords in the class line or as class variables.
+
+    Attributes:
+        wire: Name of the protocol that the transport speaks.
+        select: Families, clauses or checks to run; everything for `None`.
+        expected_failures: Failures to tolerate, by clause or check id.
+        features: What the transport must offer (`usage`, `capabilities`); `None` judges what it has.
+        patience: What the kit's bounds in time are multiplied by, for slow or busy machines.
+    """
+
+    wire: ClassVar[str] = ""
+    select: ClassVar[Sequence[str] | None] = None
+    expected_failures: ClassVar[Mapping[str, ExpectedFailure]] = {}
+    features: ClassVar[frozenset[str] | None] = None
+    patience: ClassVar[float] = 1.0
+
+    _results: ClassVar[dict[str, CheckResult]]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__()
+        for name, value in keywords.items():
+            if name not in _KEYWORDS:
+                raise TypeError(f"class {cls.__name__}: {unknown('keyword', name, _KEYWORDS)}")
+            setattr(cls, name, value)
+        cls._results = {}
+
+    # --- what an adopter writes ---
+
+    def make_transport(self, endpoint: Endpoint) -> ModelTransport | Awaitable[ModelTransport]:
+        """Return the transport under test, or do so from an `async def`; called once or more for every check."""
+        raise NotImplementedError(f"class {type(self).__name__}: define make_transport(self, endpoint)")
+
+    async def close_transport(self, transport: Any) -> None:
+        """Close a transport that was made. By default its own `aclose()` or `close()` is called, if it has one."""
+        await self._subject(close=False).dispose(transport)
+
+    # --- what pytest calls ---
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Make one test of each selected check."""
+        if "conformance_check" in metafunc.fixturenames:
+            checks = self._selected()
+            marked = [pytest.param(check, id=check.id, marks=pytest.mark.conformance(check.clause)) for check in checks]
+            metafunc.parametrize("conformance_check", marked)
+
+    def test_wiring(self) -> None:
+        """The transport is made, reaches the kit's provider, and brings its answer back."""
+        if (result := self._wiring()).outcome is not CheckOutcome.PASSED:
+            pytest.fail(failure_text(result), pytrace=False)
+
+    def test_conformance(self, conformance_check: Check, record_property: Callable[[str, object], None]) -> None:
+        """One check of the kit."""
+        record_property(CLAUSE_PROPERTY, conformance_check.clause)
+        _finish(conformance_check, self._run(conformance_check))
+
+    def test_expected_failures_are_current(self) -> None:
+        """Every expected failure names something that exists, has not expired, and still fails."""
+        problems = defects(self.expected_failures, judging_checks())
+        selected = self._selected()
+        for identifier, entry in self.expected_failures.items():
+            covered = [
+                self._results.get(check.id) or self._run(check) for check in selected if covers(identifier, check)
+            ]
+            if is_unexpected_pass(covered):
+                problems.append(unexpected_pass(identifier, entry))
+        if problems:
+            pytest.fail("\n".join(problems), pytrace=False)
+
+    # --- how it is done ---
+
+    def _subject(self, *, close: bool = True) -> Subject:
+        return Subject(
+            self.make_transport,
+            name=type(self).__name__,
+            close=self.close_transport if close else None,
+            features=None if self.features is None else frozenset(self.features),
+        )
+
+    def _wire(self) -> Wire:
+        return find_wire(self.wire)
+
+    def _selected(self) -> list[Check]:
+        if not self.wire:
+            _refuse(self, 'name the wire in the class line, for instance wire="openai-chat"')
+        try:
+            self._wire()
+            self._subject()
+            return select_checks(judging_checks(), self.select)
+        except (UnknownClauseError, UnknownFeatureError, UnknownWireError) as error:
+            mistake = str(error)
+        _refuse(self, mistake)
+
+    def _wiring(self) -> CheckResult:
+        check = wiring_check()
+        if check.id not in self._results:
+            try:
+                probe(self._subject(), self._wire())
+                self._results[check.id] = self._executor().run(check)
+            except SubjectError as mistake:
+                self._results[check.id] = unbuildable(str(mistake))
+        return self._results[check.id]
+
+    def _run(self, check: Check) -> CheckResult:
+        if self._wiring().outcome is not CheckOutcome.PASSED:
+            pytest.fail(f"could not run: {MISWIRED}", pytrace=False)
+        result = expect(self._executor().run(check), find_expectation(check, self.expected_failures))
+        self._results[check.id] = result
+        return result
+
+    def _executor(self) -> Executor:
+        return Executor(self._subject(), self._wire(), self.patience)
+
+
+def _refuse(suite: TransportSuite, message: str) -> NoReturn:
+    pytest.fail(f"class {type(suite).__name__}: {message}", pytrace=False)
+
+
+def _finish(check: Check, result: CheckResult) -> None:
+    match result.outcome:
+        case CheckOutcome.PASSED:
+            return
+        case CheckOutcome.NOT_APPLICABLE:
+            pytest.skip(result.reason)
+        case CheckOutcome.EXPECTED_FAILURE:
+            pytest.xfail(f"{result.reason} ({result.issue})")
+        case CheckOutcome.FAILED if find_clause(check.clause).level is Level.SHOULD:
+            pytest.xfail(f"SHOULD: {short_failure_text(result)}")
+        case _:
+            pytest.fail(failure_text(result), pytrace=False)
