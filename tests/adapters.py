@@ -44,6 +44,7 @@ ADAPTERS = {
     adapter.wire: adapter
     for adapter in (
         Adapter("openai-chat", subjects.openai_chat, "/v1", "gpt-4.1"),
+        Adapter("openai-responses", subjects.openai_responses, "/v1", "gpt-4.1"),
         Adapter("anthropic-messages", subjects.anthropic_messages, "", "claude-sonnet-4-6"),
     )
 }

@@ -13,6 +13,13 @@ def openai_chat(endpoint: Endpoint) -> ModelTransport:
     return OpenAITransport(api_key=endpoint.api_key, base_url=endpoint.url, timeout=endpoint.timeout)
 
 
+def openai_responses(endpoint: Endpoint) -> ModelTransport:
+    """The OpenAI adapter for responses (wire `openai-responses`)."""
+    from treelang import OpenAIResponsesTransport
+
+    return OpenAIResponsesTransport(api_key=endpoint.api_key, base_url=endpoint.url, timeout=endpoint.timeout)
+
+
 def anthropic_messages(endpoint: Endpoint) -> ModelTransport:
     """The Anthropic adapter for messages (wire `anthropic-messages`)."""
     from treelang import AnthropicTransport
