@@ -15,8 +15,9 @@ import json
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
+from contextvars import ContextVar
 from types import ModuleType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from treelang.errors import MissingDependencyError, ModelConnectionError, ModelTimeoutError
 from treelang.transports.answer import AnswerState
@@ -29,6 +30,21 @@ from treelang.transports.usage import UsageLedger, UsageRecord
 
 _DRAIN_SECONDS = 0.05
 """How long the end of a body may lag behind the terminal event for its connection to be reused (STR-15)."""
+
+
+class _ResponseHead(NamedTuple):
+    """Status and headers of a response whose body has not been read."""
+
+    status_code: int
+    headers: Any
+
+
+# A failing response is read by the SDK, and where its body stalls nothing of the exception knows the status (ERR-16).
+_response_head: ContextVar[_ResponseHead | None] = ContextVar("treelang_response_head", default=None)
+
+
+async def _remember_head(response: Any) -> None:
+    _response_head.set(_ResponseHead(response.status_code, response.headers))
 
 
 class SDKTransport(ABC):
@@ -177,7 +193,10 @@ class SDKTransport(ABC):
         given = {} if timeout is None else {"timeout": timeout}
         # A redirect would carry the prompt, and on some SDK versions the key, to another origin (SEC-5).
         http_client = sdk.DefaultAsyncHttpxClient(
-            verify=_tls_context(_http_library(sdk)), follow_redirects=False, **given
+            verify=_tls_context(_http_library(sdk)),
+            follow_redirects=False,
+            event_hooks={"response": [_remember_head]},
+            **given,
         )
         client_class = getattr(sdk, self._client_class)
         return client_class(api_key=api_key, base_url=base_url, max_retries=0, http_client=http_client, **given)
@@ -190,7 +209,10 @@ class SDKTransport(ABC):
         def private() -> str:
             return f"{self._client.api_key}\n{json.dumps(arguments, ensure_ascii=False)}"
 
-        return ErrorTranslator(self._provider, self._rules, strict=request.strict is not None, private=private)
+        _response_head.set(None)
+        translator = ErrorTranslator(self._provider, self._rules, strict=request.strict is not None, private=private)
+        translator.response_head = _response_head.get
+        return translator
 
 
 async def _drain(received: AsyncIterator[bytes]) -> None:

@@ -91,6 +91,8 @@ class ErrorTranslator:
         self._strict = strict
         self._private = private
         self._outer: BaseException | None = None
+        self.response_head: Callable[[], Any] | None = None
+        """Gives the response whose headers came last in this call, or `None` before any did."""
         self.reported: Callable[[Any], Exception] | None = None
         """Makes the SDK's own exception for an error that the provider reported in-band, given the decoded body."""
 
@@ -153,8 +155,10 @@ class ErrorTranslator:
     def _failing_response(self, error: Exception) -> Any:
         # Where the body of a failing response was cut, the HTTP library's error hides the one that knows the
         # status, which is then its context (ERR-16). What the caller was handling is not of this call.
-        for link in _contexts(error, self._outer):
-            response = getattr(link, "response", None)
+        responses = [getattr(link, "response", None) for link in _contexts(error, self._outer)]
+        if self.response_head is not None:
+            responses.append(self.response_head())
+        for response in responses:
             status = getattr(response, "status_code", None)
             if type(status) is int and not 200 <= status < 300:
                 return response
