@@ -1,0 +1,260 @@
+"""Faults that checks share: failing statuses and their bodies, answers that break off, addresses that fail."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import functools
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from treelang import (
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelRateLimitError,
+    ModelTimeoutError,
+    ModelTransport,
+    ModelTransportError,
+    ProviderResponseError,
+    StructuredOutputUnsupportedError,
+)
+from treelang_conformance.case import Case
+from treelang_conformance.checks._vocabulary import reply_to, stream_of
+from treelang_conformance.neutral import Answer, Failure
+from treelang_conformance.outcome import Outcome
+from treelang_conformance.provider.script import Close, Raw, Reply, Reset, Script, Send, Stall, Step
+from treelang_conformance.registry import Mode
+from treelang_conformance.wires.base import Wire
+
+# --- kinds of errors ---
+
+_KINDS: tuple[type[ProviderResponseError], ...] = (
+    ModelAuthenticationError,
+    ModelRateLimitError,
+    ModelTimeoutError,
+    ModelConnectionError,
+    StructuredOutputUnsupportedError,
+    ModelTransportError,
+    ProviderResponseError,
+)
+"""The contract's kinds, the more specific before the more general."""
+
+
+def require_kind(case: Case, outcome: Outcome, kind: type[ProviderResponseError]) -> ProviderResponseError:
+    """The call raised this kind and no more specific one of the contract; an adapter's own subclass will do."""
+    raised = next((known for known in _KINDS if isinstance(outcome.error, known)), None)
+    only = " and none of its more specific kinds" if kind in (ModelTransportError, ProviderResponseError) else ""
+    case.require(raised is kind, expected=f"{kind.__name__}{only}", happened=str(outcome))
+    assert isinstance(outcome.error, kind)  # noqa: S101  # told to the type checker; `require` has judged it
+    return outcome.error
+
+
+# --- failing statuses ---
+
+CREDENTIAL_STATUSES = (401, 403)
+RATE_LIMIT_STATUS = 429
+OTHER_STATUSES = (400, 402, 404, 408, 409, 413, 418, 422, 499, 500, 501, 502, 503, 504, 529)
+STATUSES = (*CREDENTIAL_STATUSES, RATE_LIMIT_STATUS, *OTHER_STATUSES)
+
+
+def kind_of_status(status: int) -> type[ModelTransportError]:
+    """What a failing status must be raised as (clauses ERR-1, ERR-2, ERR-5)."""
+    if status in CREDENTIAL_STATUSES:
+        return ModelAuthenticationError
+    return ModelRateLimitError if status == RATE_LIMIT_STATUS else ModelTransportError
+
+
+ErrorReply: TypeAlias = Callable[[Wire, int], Reply]
+"""Makes a failing response: its body in a certain shape, under any status."""
+
+_HTML = b"<!doctype html><html><head><title>Rate limit</title></head><body>401 Unauthorized</body></html>"
+_JSON = {"content-type": "application/json"}
+
+
+def _fixed(data: bytes, content_type: str | None = "application/json") -> ErrorReply:
+    headers = {"content-type": content_type} if content_type else {}
+    return lambda _wire, status: Reply.bytes(data, status=status, headers=headers)
+
+
+BODIES: Mapping[str, ErrorReply] = {
+    "flat-json": _fixed(
+        b'{"object": "error", "message": "No.", "type": "BadRequestError", "param": null, "code": 400}'
+    ),
+    "string-error": _fixed(b'{"error": "No such thing."}'),
+    "html": _fixed(_HTML, "text/html; charset=utf-8"),
+    "text": _fixed(b"upstream connect error or disconnect/reset before headers", "text/plain"),
+    "empty": _fixed(b"", None),
+    "not-utf-8": _fixed(b'{"error": {"message": "\xff\xfe\xc3\x28", "type": "\x80"}}'),
+}
+"""Bodies of failing responses that gateways and compatible servers send, by shape."""
+
+ODD_BODIES: Mapping[str, ErrorReply] = {
+    "null-error": _fixed(b'{"error": null}'),
+    "list-error": _fixed(b'{"error": [{"message": "No."}], "message": 7}'),
+    "json-string": _fixed(b'"No."'),
+    "json-list": _fixed(b'[{"error": {"message": "No."}}]'),
+    "json-null": _fixed(b"null"),
+    "html-called-json": _fixed(_HTML),
+    "not-text": _fixed(bytes(range(256)), "application/octet-stream"),
+    "events": _fixed(b'event: error\ndata: {"error": {"type": "rate_limit_error"}}\n\n', "text/event-stream"),
+    "deeply-nested": _fixed(b"[" * 20_000),
+    "bad-gzip": lambda _wire, status: Reply.bytes(
+        b"no gzip", status=status, headers={"content-type": "application/json", "content-encoding": "gzip"}
+    ),
+}
+"""Bodies of failing responses that trip whoever reads them with too much trust."""
+
+
+def _breaking_off(step: Step, status: int) -> Reply:
+    return Reply(status, _JSON, (Send(b'{"error": {"message": "The requ'), step), framing="chunked")
+
+
+BROKEN_BODIES: Mapping[str, ErrorReply] = {
+    "cut": lambda _wire, status: _breaking_off(Close(), status),
+    "reset": lambda _wire, status: _breaking_off(Reset(), status),
+    "stalled": lambda _wire, status: _breaking_off(Stall(), status),
+}
+"""Bodies of failing responses that never come whole, by what becomes of them."""
+
+
+def in_band(case: Case, failure: Failure) -> Reply:
+    """The failure under a successful status, in the form that this mode's caller asked for."""
+    if case.mode is Mode.STREAM:
+        return stream_of([case.wire.error_event(failure)])
+    return dataclasses.replace(case.wire.error(failure), status=200)
+
+
+# --- answers that break off ---
+
+ANSWER = Answer.of("The tallest ", "tree is ", "a redwood.")
+
+
+class Place(StrEnum):
+    """How far a response has come when something happens to it."""
+
+    BEFORE_HEADERS = "before-the-headers"
+    INSIDE_HEADERS = "inside-the-headers"
+    BEFORE_BODY = "between-headers-and-body"
+    INSIDE_BODY = "inside-the-body"
+
+
+def answered_until(case: Case, place: Place, *then: Step) -> Raw:
+    """A sound answer in this mode's form that comes as far as `place`; then the steps are played."""
+    whole = reply_to(case, ANSWER)
+    assert isinstance(whole, Reply), "wires answer with replies"  # noqa: S101  # a defect of the wire, not of a subject
+    body = b"".join(step.data for step in whole.body if isinstance(step, Send))
+    head = raw_head(200, whole.headers["content-type"], len(body))
+    match place:
+        case Place.BEFORE_HEADERS:
+            return Raw(then)
+        case Place.INSIDE_HEADERS:
+            return Raw((Send(head[: len(head) // 2]), *then))
+        case Place.BEFORE_BODY:
+            return Raw((Send(head), *then))
+        case Place.INSIDE_BODY:
+            return Raw((Send(head + body[: len(body) // 2]), *then))
+
+
+def raw_head(status: int, content_type: str, length: int) -> bytes:
+    """A status line and headers that promise `length` bytes, for `Raw`."""
+    return f"HTTP/1.1 {status} .\r\ncontent-type: {content_type}\r\ncontent-length: {length}\r\n\r\n".encode("ascii")
+
+
+async def call_each(
+    case: Case, replies: Mapping[str, Answer | Script], transport: ModelTransport, request: Any = None
+) -> dict[str, Outcome]:
+    """Make one call for each reply, all at the same time, so that what they wait for is waited for once.
+
+    A call begins when the request of the one before it has been received: so each gets its own reply.
+    """
+    calls: dict[str, asyncio.Task[Outcome]] = {}
+    for name, reply in replies.items():
+        expected = len(case.provider.requests) + 1
+        case.answers(reply)
+        calls[name] = asyncio.create_task(case.call(request, transport=transport))
+        await case.within(case.provider.request_received(expected), f"the request of call {len(calls)}")
+    return {name: await call for name, call in calls.items()}
+
+
+# --- addresses that fail ---
+
+
+@contextlib.contextmanager
+def unknown_host(name: str) -> Iterator[None]:
+    """Let this process's resolver say that `name` does not exist.
+
+    Without it the answer would be up to the network that the kit runs on, and could take seconds.
+    """
+    resolve = socket.getaddrinfo
+
+    @functools.wraps(resolve)
+    def resolve_others(host: Any, *args: Any, **kwargs: Any) -> Any:
+        if host in (name, name.encode("ascii")):
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return resolve(host, *args, **kwargs)
+
+    socket.getaddrinfo = resolve_others  # type: ignore[assignment]  # the overloads of the stub cannot be told
+    try:
+        yield
+    finally:
+        socket.getaddrinfo = resolve
+
+
+@contextlib.contextmanager
+def unread_url() -> Iterator[str]:
+    """A URL at which the kernel makes connections and takes a few bytes, and nobody reads."""
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+
+class SilentListener(asyncio.Protocol):
+    """An address that takes connections and never says a word, so that a TLS handshake stays half-way.
+
+    It lives in the event loop of the check; `async with SilentListener() as listener`.
+
+    Attributes:
+        connections: How many were made so far.
+    """
+
+    def __init__(self) -> None:
+        self.connections = 0
+        self._heard = asyncio.Event()
+        self._left = asyncio.Event()
+
+    async def __aenter__(self) -> SilentListener:
+        self._server = await asyncio.get_running_loop().create_server(lambda: self, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+
+    @property
+    def url(self) -> str:
+        """Scheme, host and port."""
+        return f"https://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def heard(self) -> None:
+        """Return once a client has connected and begun its handshake."""
+        await self._heard.wait()
+
+    async def left(self) -> None:
+        """Return once a client has closed its connection."""
+        await self._left.wait()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Count the connection."""
+        self.connections += 1
+
+    def data_received(self, data: bytes) -> None:
+        """Take note that the handshake has begun."""
+        self._heard.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Take note that a connection is closed."""
+        self._left.set()

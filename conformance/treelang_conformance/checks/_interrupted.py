@@ -1,0 +1,106 @@
+"""Calls that are stopped half-way: the stages at which a call can stand, and what it ends with when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import gc
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from treelang_conformance.case import Case
+from treelang_conformance.checks._faults import ANSWER, Place, answered_until, raw_head
+from treelang_conformance.checks._vocabulary import events_to_first_text, stream_of
+from treelang_conformance.provider.script import Gate, Raw, Script, Send, Wait
+from treelang_conformance.waiting import where
+
+BOUND = 1.0
+"""Seconds within which a call that was told to end must have ended, and a provider must have heard of it."""
+
+Stage: TypeAlias = Callable[[Case, Gate], Script]
+"""Makes the script that brings a call to a stage: it plays so far and waits at the gate."""
+
+
+def _at(place: Place) -> Stage:
+    return lambda case, gate: answered_until(case, place, Wait(gate))
+
+
+def _inside_error_body(_case: Case, gate: Gate) -> Script:
+    half = b'{"error": {"message": "The requ'
+    return Raw((Send(raw_head(500, "application/json", 2 * len(half)) + half), Wait(gate)))
+
+
+def _between_chunks(case: Case, gate: Gate) -> Script:
+    return stream_of(events_to_first_text(case, ANSWER), Wait(gate))
+
+
+def _inside_chunk(case: Case, gate: Gate) -> Script:
+    begun = events_to_first_text(case, ANSWER)
+    following = case.wire.events(ANSWER)[len(begun)]
+    return stream_of(begun, Send(following.data[: len(following.data) // 2]), Wait(gate))
+
+
+STAGES: Mapping[str, Stage] = {
+    **{place.value: _at(place) for place in Place},
+    "inside-an-error-body": _inside_error_body,
+}
+"""Where a call of either mode can stand while it waits for the provider."""
+
+STREAM_STAGES: Mapping[str, Stage] = {"between-chunks": _between_chunks, "inside-a-chunk": _inside_chunk}
+"""Where only a stream can stand, which then has yielded a chunk."""
+
+
+async def brought_to(case: Case, stage: Stage, begin: Callable[[], Awaitable[Any]] | None = None) -> asyncio.Task[Any]:
+    """Start a call in a task of its own; return the task once it waits at the stage.
+
+    Args:
+        case: Who makes the call.
+        stage: Where it shall stand.
+        begin: What the task runs, if it is not just the call.
+    """
+    gate = Gate()
+    case.answers(stage(case, gate))
+    transport = await case.transport()
+
+    async def call() -> None:
+        await (begin or functools.partial(case.invoke, transport=transport))()
+
+    task = asyncio.create_task(call())
+    reached = asyncio.create_task(gate.reached())
+    await asyncio.wait({task, reached}, return_when=asyncio.FIRST_COMPLETED, timeout=BOUND)
+    case.require(
+        not task.done(), expected="the call to wait for the provider", happened="it ended before it had an answer"
+    )
+    await case.within(reached, "the provider to receive the request")
+    await settle()
+    return task
+
+
+async def settle() -> None:
+    """Give the event loop turns enough to hand over what has arrived, so that the call waits for what has not."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def ended(case: Case, task: asyncio.Task[Any]) -> BaseException | None:
+    """What a task ended with that was told to end; one that goes on is a violation that says where it stands."""
+    done, _ = await asyncio.wait({task}, timeout=BOUND)
+    case.require(done, expected=f"the call to end within {BOUND:g} s", happened=f"it still stands {where(task)}")
+    try:
+        task.result()
+    except BaseException as error:  # CancelledError is what is looked for
+        return error
+    return None
+
+
+@contextlib.contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Keep the collector from closing what a transport has forgotten."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
