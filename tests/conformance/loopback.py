@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import struct
 from collections.abc import Coroutine
 from typing import Any, Self, TypeVar
@@ -13,6 +14,9 @@ from treelang_conformance.provider.server import Provider
 T = TypeVar("T")
 
 _BOUND = 10.0  # seconds until a hanging test fails; never waited for in a passing one
+
+TLS_CONTEXT = ssl.create_default_context()
+"""Shared by all clients of SDKs: making one is most of what making a client costs."""
 
 REQUEST = b'POST /v1/tree HTTP/1.1\r\nHost: provider\r\nContent-Length: 14\r\n\r\n{"tree":"oak"}'
 

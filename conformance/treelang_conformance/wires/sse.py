@@ -16,8 +16,7 @@ KEEP_ALIVES = {
 """What servers send so that no proxy on the way closes a quiet connection."""
 
 
-def encode_event(data: str | Any, *, name: str | None = None) -> bytes:
-    """One event with its ending blank line; `data` is taken as it is when it is text, else as JSON."""
-    text = data if isinstance(data, str) else encode_json(data)
+def encode_event(data: Any, *, name: str | None = None) -> bytes:
+    """One event whose data is JSON, with its ending blank line."""
     prefix = f"event: {name}\n" if name is not None else ""
-    return f"{prefix}data: {text}\n\n".encode()
+    return f"{prefix}data: {encode_json(data)}\n\n".encode()

@@ -55,10 +55,11 @@ def message(answer: Answer) -> dict[str, Any]:
 def events(answer: Answer) -> list[Event]:
     """The events of an answer's stream, `message_stop` last."""
     opened = {**_envelope(), "content": [], "stop_reason": None, "stop_sequence": None}
-    totals = list(answer.running) or [_first_total(answer.usage)]
-    if totals[0] is not None:
-        opened["usage"] = _usage(totals[0])
-    found = [_silent({"type": "message_start", "message": opened}), _silent({"type": "ping"})]
+    first = answer.running[0] if answer.running else _first_total(answer.usage)
+    if first is not None:
+        opened["usage"] = _usage(first)
+    ping = Event(EventKind.KEEP_ALIVE, _encode({"type": "ping"}))
+    found = [_silent({"type": "message_start", "message": opened}), ping]
     index = 0
     for number, block in enumerate(answer.blocks):
         for part in _parts(number, block):

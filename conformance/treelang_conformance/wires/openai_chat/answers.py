@@ -75,7 +75,7 @@ def events(answer: Answer) -> list[Event]:
         found.append(Event(EventKind.FINISH, encode_event(last)))
     if answer.usage is not None:
         found.append(Event(EventKind.USAGE, encode_event(usage_chunk(_usage(answer.usage)))))
-    found.append(Event(EventKind.TERMINAL, encode_event("[DONE]")))
+    found.append(Event(EventKind.TERMINAL, b"data: [DONE]\n\n"))
     return found
 
 
