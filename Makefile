@@ -1,4 +1,4 @@
-# Needs git, make and Python 3.11 or newer; everything else is installed into $(VENV), locked and hashed.
+# Needs git, make, bash and Python 3.11 or newer; everything else is installed into $(VENV), locked and hashed.
 # `make help` says what there is to run.
 
 VENV ?= .venv
@@ -15,12 +15,18 @@ ARGS ?=
 STAMP := $(VENV)/.installed-$(LOCK)
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+TREELANG := $(BIN)/treelang
+WIRES := openai-chat anthropic-messages
+SUBJECTS := treelang_conformance.subjects
 REPORTS := build/conformance
 EVIDENCE := matrix/evidence
+MANIFEST_SCHEMA := matrix/treelang_matrix/manifest.schema.json
 
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup conformance test check format traffic docs matrix evidence cassettes lock clean
+.PHONY: help setup conformance test check traffic docs evidence cassettes lock clean
 
 help: ## Explain each target
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,11 +48,41 @@ $(STAMP): requirements/$(LOCK).txt pyproject.toml
 	@rm -f $(VENV)/.installed-*
 	@touch $@
 
+conformance: $(STAMP) ## Run the kit against every adapter, show a table, write JSON reports
+	@mkdir -p $(REPORTS); status=0; \
+	for wire in $(WIRES); do \
+	  $(TREELANG) conformance run $(SUBJECTS):$${wire//-/_} --wire $$wire --json $(REPORTS)/$$wire.json || status=$$?; \
+	  test $$status -lt 2 || exit $$status; \
+	done; \
+	$(TREELANG) conformance show $(foreach wire,$(WIRES),$(REPORTS)/$(wire).json); exit $$status
+
 test: $(STAMP) ## Run all tests
 	$(BIN)/python -m pytest $(ARGS)
 
-traffic: $(STAMP) ## Replay recorded provider traffic through the adapters (TRAFFIC=path for other files)
-	@$(BIN)/python -m tests.traffic.replay $(TRAFFIC)
+check: $(STAMP) ## Check style, types, generated files and the provider matrix
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(TREELANG) conformance list --markdown | diff -u docs/contract.md - || { echo "stale; renew it with: make docs"; exit 1; }
+	$(TREELANG) matrix schema | diff -u $(MANIFEST_SCHEMA) - || { echo "stale; renew it with: make docs"; exit 1; }
+	$(TREELANG) matrix check
+
+traffic: $(STAMP) ## Replay recorded provider traffic through the adapters (TRAFFIC=file names another recording)
+	$(BIN)/python -m tests.traffic.replay $(TRAFFIC)
+
+docs: $(STAMP) ## Renew what is generated: the contract's page, the provider matrix, the published schemas
+	@mkdir -p build
+	$(TREELANG) conformance list --markdown > build/contract.md && mv build/contract.md docs/contract.md
+	$(TREELANG) matrix schema > build/manifest.schema.json && mv build/manifest.schema.json $(MANIFEST_SCHEMA)
+	$(TREELANG) matrix build
+
+evidence: ## Renew the reports that the matrix rests on, with both ends of the SDK ranges, then the matrix
+	@$(MAKE) conformance REPORTS=$(EVIDENCE)/newest
+	@$(MAKE) conformance REPORTS=$(EVIDENCE)/oldest VENV=.venv-oldest LOCK=oldest
+	@$(MAKE) docs
+
+cassettes: $(STAMP) ## Record the cassettes anew from the loopback provider
+	$(BIN)/python -m tests.cassettes.record
 
 lock: ## Write the locked requirement files anew from pyproject.toml and requirements/*.in
 	@test -x build/lock/bin/uv || { $(firstword $(PYTHON) python3) -m venv build/lock && \
@@ -58,4 +94,4 @@ lock: ## Write the locked requirement files anew from pyproject.toml and require
 	done
 
 clean: ## Remove everything that can be made again, the virtual environment included
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

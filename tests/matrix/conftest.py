@@ -4,7 +4,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from acme_project import Project
+
+from tests.matrix.acme_project import Project
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from acme_project import CLAUSES, Project, clause
 
+from tests.matrix.acme_project import CLAUSES, Project, clause
 from treelang_conformance.report import CheckOutcome
 
 

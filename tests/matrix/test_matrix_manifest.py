@@ -8,9 +8,9 @@ from typing import Any
 
 import jsonschema
 import pytest
-from acme_project import MANIFEST
 
 import treelang
+from tests.matrix.acme_project import MANIFEST
 from treelang_matrix.manifest import SCHEMA_PATH, Manifest, load_manifest, manifest_schema, manifest_schema_text
 from treelang_matrix.profiles import import_object
 
@@ -69,9 +69,10 @@ def test_every_adapter_of_treelang_is_in_the_manifest(manifest: Manifest) -> Non
     exported = {name for name in treelang.__all__ if name.endswith("Transport")}
     contract = {"ModelTransport", "UsageAwareTransport", "CapabilityAwareTransport"}
     without_provider = {"ScriptedTransport"}
+    without_wire = {"OpenAIResponsesTransport"}  # the kit cannot judge it yet, so nothing could be proven
 
     assert {adapter.transport for adapter in manifest.adapters} == {
-        f"treelang:{name}" for name in exported - contract - without_provider
+        f"treelang:{name}" for name in exported - contract - without_provider - without_wire
     }
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from acme_project import Project, clause
-
+from tests.matrix.acme_project import Project, clause
 from treelang_conformance.clauses import contract_digest
 from treelang_conformance.environment import kit_version
 from treelang_conformance.report import CheckOutcome
