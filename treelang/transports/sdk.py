@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import functools
 import importlib
-import json
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
@@ -113,7 +112,7 @@ class SDKTransport(ABC):
         usage = self._ledger.begin()
         checked = check_request(request, self._provider)
         arguments = self._arguments(checked)
-        translator = self._translator(checked, arguments)
+        translator = self._translator(checked)
         with translator:
             async with self._create(**arguments) as response:
                 translator.reported = functools.partial(self._reported, response.http_request)
@@ -134,7 +133,7 @@ class SDKTransport(ABC):
         usage = self._ledger.begin()
         checked = check_request(request, self._provider)
         arguments = self._arguments(checked) | self._stream_arguments()
-        translator = self._translator(checked, arguments)
+        translator = self._translator(checked)
         read_event = functools.partial(self._read_event, usage=usage)
         reader = StreamReader(read_event, self._natural_stops, translator, self._skipped_events)
         async with contextlib.AsyncExitStack() as stack:
@@ -205,9 +204,9 @@ class SDKTransport(ABC):
         """The exception that stands in the SDK for an error which the provider reported in-band (ERR-9)."""
         return self._sdk_error(ErrorDetail.read(body).message, request, body=body)
 
-    def _translator(self, request: CheckedRequest, arguments: dict[str, Any]) -> ErrorTranslator:
+    def _translator(self, request: CheckedRequest) -> ErrorTranslator:
         def private() -> str:
-            return f"{self._client.api_key}\n{json.dumps(arguments, ensure_ascii=False)}"
+            return f"{self._client.api_key}\n{request}"
 
         _response_head.set(None)
         translator = ErrorTranslator(self._provider, self._rules, strict=request.strict is not None, private=private)
