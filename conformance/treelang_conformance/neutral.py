@@ -12,6 +12,8 @@ class Finish(StrEnum):
     """Why an answer ended. A wire says which of these it can express, and in which words."""
 
     STOP = "stop"
+    OTHER_STOP = "other-stop"
+    """A natural stop too, in another word: a stop sequence, or what compatible servers call it."""
     LENGTH = "length"
     CONTENT_FILTER = "content-filter"
     TOOL_CALLS = "tool-calls"
@@ -22,6 +24,11 @@ class Finish(StrEnum):
     """A reason that no client has heard of."""
     ABSENT = "absent"
     """No reason at all (null or missing)."""
+
+    @property
+    def is_natural(self) -> bool:
+        """Whether the provider says by it that the text is complete."""
+        return self in (Finish.STOP, Finish.OTHER_STOP)
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,7 @@ def test_running_totals_begin_with_the_message_and_go_on_before_its_end() -> Non
     ("finish", "word"),
     [
         (Finish.STOP, "end_turn"),
+        (Finish.OTHER_STOP, "stop_sequence"),
         (Finish.LENGTH, "max_tokens"),
         (Finish.TOOL_CALLS, "tool_use"),
         (Finish.PAUSE, "pause_turn"),

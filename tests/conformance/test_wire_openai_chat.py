@@ -113,6 +113,7 @@ def test_running_totals_need_chunks_to_stand_on() -> None:
     ("finish", "word"),
     [
         (Finish.STOP, "stop"),
+        (Finish.OTHER_STOP, "eos"),
         (Finish.LENGTH, "length"),
         (Finish.CONTENT_FILTER, "content_filter"),
         (Finish.TOOL_CALLS, "tool_calls"),

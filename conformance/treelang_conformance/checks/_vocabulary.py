@@ -147,8 +147,8 @@ ReplyMaker: TypeAlias = Callable[[Case], Answer | Script]
 
 def unnatural(case: Case) -> Finish:
     """Some way to break an answer off that the wire can express."""
-    known = [finish for finish in Finish if finish in case.wire.finishes - {Finish.STOP, Finish.ABSENT}]
-    return known[0] if known else Finish.ABSENT
+    known = [finish for finish in Finish if finish in case.wire.finishes and not finish.is_natural]
+    return known[0] if known else case.not_applicable("the wire cannot say that an answer was broken off")
 
 
 FAILURES: dict[str, ReplyMaker] = {

@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from treelang_conformance.case import Case
-from treelang_conformance.checks._vocabulary import TEXTS, about, pieces, require_refused
-from treelang_conformance.neutral import Answer, Block, Finish, Refusal, Text, Thinking, ToolCall, UnknownBlock
-from treelang_conformance.provider.script import Reply
+from treelang_conformance.checks._vocabulary import (
+    TEXTS,
+    about,
+    events_to_first_text,
+    pieces,
+    require_refused,
+    require_refused_after,
+    stream_of,
+)
+from treelang_conformance.neutral import (
+    Answer,
+    Block,
+    Finish,
+    Refusal,
+    ServerToolCall,
+    Text,
+    Thinking,
+    ToolCall,
+    UnknownBlock,
+)
+from treelang_conformance.provider.script import Reply, Send
 from treelang_conformance.registry import BOTH, Mode, check
+from treelang_conformance.wires.base import Event
 
 _CALL = ToolCall("measure", '{"tree": "redwood"}')
 
@@ -29,6 +50,25 @@ async def the_text_comes_back_exactly(case: Case, text: str) -> None:
     )
 
 
+@check(
+    "CMP-1",
+    modes=BOTH,
+    over={finish.value: finish for finish in Finish if finish.is_natural},
+    hint="A provider has more than one word for a natural stop, and so have servers that are compatible with it.",
+)
+async def an_answer_with_a_natural_stop_is_whole(case: Case, finish: Finish) -> None:
+    """Every reason by which the provider says that the text is complete makes a whole answer."""
+    _require_expressible(case, finish)
+    answer = Answer.of("A ", "redwood.", finish=finish)
+    case.answers(answer)
+    case.require_text(await case.call(), answer.text)
+
+
+def _require_expressible(case: Case, finish: Finish) -> None:
+    if finish not in case.wire.finishes:
+        case.not_applicable(f"the wire has no finish {finish.value!r}")
+
+
 _MIXED_BLOCKS: dict[str, tuple[Block, ...]] = {
     "several-texts": (Text(("The ",)), Text(("tallest ", "tree",)), Text((".\n",))),
     "thinking-first": (Thinking("Let me think."), Text(("A redwood.",))),
@@ -36,6 +76,7 @@ _MIXED_BLOCKS: dict[str, tuple[Block, ...]] = {
     "unknown-first": (UnknownBlock(), Text(("A redwood.",))),
     "unknown-between": (Text(("A ",)), UnknownBlock(), Text(("redwood.",))),
     "unknown-last": (Text(("A redwood.",)), UnknownBlock()),
+    "server-tools": (ServerToolCall(), Text(("A redwood.",)), ServerToolCall()),
     "all-sorts": (Thinking("Hm."), Text(("A ",)), UnknownBlock(), Text(("",)), Text(("red", "wood")), Text((".",))),
 }  # fmt: skip  # one row a line reads as the table that it is
 
@@ -113,6 +154,31 @@ async def a_completion_in_place_of_a_stream_is_no_empty_answer(case: Case) -> No
         require_refused(case, outcome)
 
 
+def _shortened_json(event: Event) -> bytes:
+    """A text event whose content lacks its last character, with its ending as it was."""
+    content = event.data.rstrip(b"\n")
+    return content[:-1] + event.data[len(content) :]
+
+
+def _not_utf_8(event: Event) -> bytes:
+    return event.data.replace(event.text.encode(), b"\xff\xfe\xc3")
+
+
+@check(
+    "CMP-7",
+    modes=(Mode.STREAM,),
+    over={"not-json": _shortened_json, "not-utf-8": _not_utf_8},
+    hint="SDKs let the errors of their decoders through raw, and errors of decoding are no errors of the connection.",
+)
+async def an_event_that_cannot_be_decoded_is_refused(case: Case, damage: Callable[[Event], bytes]) -> None:
+    """A stream of which one event cannot be decoded raises `ProviderResponseError` after the chunks before it."""
+    events = case.wire.events(Answer.of("A ", "red", "wood."))
+    begun = events_to_first_text(case, Answer.of("A ", "red", "wood."))
+    damaged = Send(damage(events[len(begun)]))
+    case.answers(stream_of(begun, damaged, *(Send(event.data) for event in events[len(begun) + 1 :])))
+    require_refused_after(case, await case.call(), "A ")
+
+
 _NO_WHOLE_TEXT: dict[str, Answer] = {
     "tool-call": Answer((_CALL,), Finish.TOOL_CALLS),
     "tool-call-after-text": Answer((Text(("Let me look.",)), _CALL), Finish.TOOL_CALLS),
@@ -134,8 +200,7 @@ _NO_WHOLE_TEXT: dict[str, Answer] = {
 )
 async def an_answer_that_is_no_whole_text_is_refused(case: Case, answer: Answer) -> None:
     """A call of the caller's tool, a refusal or an answer without text raises `ProviderResponseError`."""
-    if answer.finish not in case.wire.finishes:
-        case.not_applicable(f"the wire has no finish {answer.finish.value!r}")
+    _require_expressible(case, answer.finish)
     case.answers(answer)
     require_refused(case, await case.call(case.request(tools=[_MEASURE])))
 
@@ -153,12 +218,11 @@ _MEASURE = {
 @check(
     "CMP-8",
     modes=(Mode.COMPLETE,),
-    over={finish.value: finish for finish in Finish if finish is not Finish.STOP},
+    over={finish.value: finish for finish in Finish if not finish.is_natural},
     hint="Return the text only for the stop reasons that you know to be natural; refuse every other, also new ones.",
 )
 async def an_answer_without_a_natural_stop_is_refused(case: Case, finish: Finish) -> None:
     """An answer that the provider broke off, for any reason, raises `ProviderResponseError`."""
-    if finish not in case.wire.finishes:
-        case.not_applicable(f"the wire has no finish {finish.value!r}")
+    _require_expressible(case, finish)
     case.answers(Answer.of(*pieces(TEXTS["plain"]), finish=finish))
     require_refused(case, await case.call())

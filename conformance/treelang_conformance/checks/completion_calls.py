@@ -16,11 +16,10 @@ from treelang_conformance.checks._vocabulary import (
     held,
     opened,
     reply_to,
-    unnatural,
 )
-from treelang_conformance.neutral import Answer
+from treelang_conformance.neutral import Answer, Failure
 from treelang_conformance.provider.record import RecordedRequest
-from treelang_conformance.provider.script import Close, Gate, Reply, Reset, Script, Stall
+from treelang_conformance.provider.script import Gate, Reply, Script, Stall
 from treelang_conformance.registry import BOTH, Mode, check
 
 _ANSWER = Answer.of("A ", "red", "wood.")
@@ -37,26 +36,20 @@ async def a_call_makes_one_request(case: Case) -> None:
 _AT_ONCE = {"retry-after-ms": "1", "x-should-retry": "true"}
 """A provider's invitation to retry at once: who retries at all does it now, and not after a back-off."""
 
-_RETRYABLE: dict[str, Script] = {
-    **{
-        str(status): Reply.json({"error": {"message": "No.", "type": "api_error"}}, status=status, headers=_AT_ONCE)
-        for status in (400, 401, 408, 409, 429, 500, 502, 503, 529)
-    },
-    "unusable-body": Reply.bytes(b"null", headers={"content-type": "application/json"}),
-    "closed-before-headers": Reply(before=(Close(),)),
-    "reset-before-headers": Reply(before=(Reset(),)),
-}
+
+def _inviting(status: int) -> ReplyMaker:
+    return lambda case: case.wire.error(Failure(status, headers=_AT_ONCE))
 
 
 @check(
     "CMP-2",
     modes=BOTH,
-    over=_RETRYABLE,
+    over={**{str(status): _inviting(status) for status in (408, 409, 429, 500, 503, 529)}, **FAILURES},
     hint="The SDK's client retries by default: build it with no retries, also for timeouts and lost connections.",
 )
-async def a_failed_call_makes_one_request(case: Case, failure: Script) -> None:
+async def a_failed_call_makes_one_request(case: Case, failure: ReplyMaker) -> None:
     """A call that fails, even when the provider invites a retry, makes exactly one HTTP request."""
-    await _require_one_request_for(case, failure, await case.transport())
+    await _require_one_request_for(case, failure(case), await case.transport())
 
 
 @check("CMP-2", modes=BOTH, hint="A timeout tells nothing about what the provider did: asking again may bill twice.")
@@ -65,18 +58,10 @@ async def a_call_that_timed_out_makes_one_request(case: Case) -> None:
     await _require_one_request_for(case, Reply(before=(Stall(),)), await case.transport(timeout=SHORT_TIMEOUT))
 
 
-async def _require_one_request_for(case: Case, failure: Script, transport: ModelTransport) -> None:
+async def _require_one_request_for(case: Case, failure: Answer | Script, transport: ModelTransport) -> None:
     case.answers(*[failure] * 4)
     outcome = await case.call(transport=transport)
     case.require(outcome.error, expected="the failure of the only request to be raised", happened=str(outcome))
-    _require_one_request(case)
-
-
-@check("CMP-2", modes=BOTH, hint="Do not ask again for an answer that was refused or broken off.")
-async def an_incomplete_answer_is_not_asked_for_again(case: Case) -> None:
-    """An answer that was broken off leads to no second request."""
-    case.answers(Answer.of("A red", finish=unnatural(case)), _ANSWER)
-    await case.call()
     _require_one_request(case)
 
 

@@ -69,7 +69,7 @@ async def a_stream_that_ends_inside_an_event_is_refused(case: Case) -> None:
 @check(
     "STR-6",
     modes=_STREAM,
-    over={finish.value: finish for finish in Finish if finish is not Finish.STOP},
+    over={finish.value: finish for finish in Finish if not finish.is_natural},
     hint="Judge the stop reason when the stream is over, and raise for every one that is not known to be natural.",
 )
 async def a_stream_without_a_natural_stop_is_refused(case: Case, finish: Finish) -> None:

@@ -148,7 +148,7 @@ _REFUSED: dict[str, tuple[tuple[Block, ...], Finish]] = {
     **{
         finish.value: ((Text(("A ", "red")),), finish)
         for finish in Finish
-        if finish not in (Finish.STOP, Finish.TOOL_CALLS, Finish.REFUSAL)
+        if not finish.is_natural and finish not in (Finish.TOOL_CALLS, Finish.REFUSAL)
     },
 }
 

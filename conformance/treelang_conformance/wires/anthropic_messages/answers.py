@@ -26,6 +26,7 @@ MODEL = "claude-sonnet-4-6"
 
 FINISH_WORDS: Mapping[Finish, str | None] = {
     Finish.STOP: "end_turn",
+    Finish.OTHER_STOP: "stop_sequence",
     Finish.LENGTH: "max_tokens",
     Finish.TOOL_CALLS: "tool_use",
     Finish.PAUSE: "pause_turn",
@@ -88,7 +89,8 @@ def _ending(answer: Answer) -> dict[str, Any]:
     refusals = [block.text for block in answer.blocks if isinstance(block, Refusal)]
     # A refusal has no block of its own here; the stop reason tells it.
     finish = Finish.REFUSAL if refusals else answer.finish
-    ending: dict[str, Any] = {"stop_reason": FINISH_WORDS[finish], "stop_sequence": None}
+    sequence = "###" if finish is Finish.OTHER_STOP else None
+    ending: dict[str, Any] = {"stop_reason": FINISH_WORDS[finish], "stop_sequence": sequence}
     if finish is Finish.REFUSAL:
         explanation = "".join(refusals) or None
         ending["stop_details"] = {"type": "refusal", "category": None, "explanation": explanation}

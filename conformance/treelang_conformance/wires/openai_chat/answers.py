@@ -24,6 +24,7 @@ MODEL = "gpt-4.1-mini"
 
 FINISH_WORDS: Mapping[Finish, str | None] = {
     Finish.STOP: "stop",
+    Finish.OTHER_STOP: "eos",  # Together and other compatible servers
     Finish.LENGTH: "length",
     Finish.CONTENT_FILTER: "content_filter",
     Finish.TOOL_CALLS: "tool_calls",
