@@ -26,6 +26,7 @@ from treelang.transports.openai import OpenAITransport
 from treelang.transports.openai_responses import OpenAIResponsesTransport
 from treelang.transports.rejection import is_structured_output_rejection
 from treelang.transports.retry_after import parse_retry_after
+from treelang.transports.retrying import Retry, RetryingTransport
 from treelang.transports.scripted import ScriptedReply, ScriptedTransport
 from treelang.transports.translation import ErrorRule, ErrorTranslator, http_rules
 from treelang.transports.usage import UsageLedger, UsageRecord
@@ -49,6 +50,8 @@ __all__ = [
     "OpenAIResponsesTransport",
     "OpenAITransport",
     "ProviderResponseError",
+    "Retry",
+    "RetryingTransport",
     "ScriptedReply",
     "ScriptedTransport",
     "StructuredOutputUnsupportedError",
