@@ -221,8 +221,9 @@ async def json_mode_reaches_the_wire(case: Case) -> None:
     read = case.read()
     if case.wire.has_json_mode:
         case.require(read.output == "json", expected="JSON mode on the wire", happened=f"it carried {read.output!r}")
-    words = " ".join([*read.system, *(turn.text for turn in read.turns)])
-    case.require("json" in words.casefold(), expected="the word JSON in a message", happened="no message has it")
+    else:
+        words = " ".join([*read.system, *(turn.text for turn in read.turns)])
+        case.require("json" in words.casefold(), expected="the word JSON in a message", happened="no message has it")
 
 
 @check("CMP-5", modes=BOTH, hint="Leave out what the caller left out: no defaults, no nulls, no empty lists.")

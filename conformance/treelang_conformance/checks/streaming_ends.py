@@ -44,7 +44,7 @@ def _text(events: Sequence[Event]) -> str:
 )
 async def a_stream_without_sign_of_completion_is_refused(case: Case, framing: Framing) -> None:
     """A stream that ends cleanly after any event before the sign of completion yields its chunks and then raises."""
-    events = events_until(case, _ANSWER, EventKind.FINISH)
+    events = events_until(case, _ANSWER, case.wire.completion_sign)
     for count in range(len(events) + 1):
         steps = [Send(event.data) for event in events[:count]]
         case.answers(Reply(headers={"content-type": "text/event-stream"}, body=steps, framing=framing))

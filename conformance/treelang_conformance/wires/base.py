@@ -50,6 +50,8 @@ class Wire(Protocol):
     """A model name that is sound on this wire and takes temperature and strict output."""
     finishes: frozenset[Finish]
     """The reasons that this protocol can express."""
+    completion_sign: EventKind
+    """The kind of event without which a stream is unfinished (clause STR-5): `FINISH` or `TERMINAL`."""
     has_json_mode: bool
     """Whether the protocol has a JSON mode of its own, besides strict output."""
 

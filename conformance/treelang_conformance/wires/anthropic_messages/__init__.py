@@ -21,6 +21,7 @@ class AnthropicMessagesWire:
     base_path = ""
     model = answers.MODEL
     finishes = frozenset(answers.FINISH_WORDS)
+    completion_sign = EventKind.TERMINAL
     has_json_mode = False
 
     def completion(self, answer: Answer) -> Reply:

@@ -21,6 +21,7 @@ class OpenAIChatWire:
     base_path = "/v1"
     model = answers.MODEL
     finishes = frozenset(answers.FINISH_WORDS)
+    completion_sign = EventKind.FINISH  # some servers never send [DONE]
     has_json_mode = True
 
     def completion(self, answer: Answer) -> Reply:
