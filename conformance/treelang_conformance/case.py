@@ -14,6 +14,7 @@ from treelang_conformance.endpoint import Endpoint
 from treelang_conformance.leftovers import Leftovers, LeftoversWatch
 from treelang_conformance.neutral import Answer, ReadRequest
 from treelang_conformance.outcome import Outcome, shortened, type_name
+from treelang_conformance.patience import Alarm
 from treelang_conformance.provider.script import Reply, Script, Send
 from treelang_conformance.provider.server import Provider
 from treelang_conformance.registry import Mode
@@ -27,6 +28,9 @@ T = TypeVar("T")
 CLIENT_TIMEOUT = 5.0
 """Seconds that a client is told to wait where a check does not ask for less: beyond every bound of the kit."""
 
+HANG_SECONDS = 1.4
+"""After how long a call counts as hanging."""
+
 
 class Case:
     """One check's surroundings.
@@ -36,17 +40,17 @@ class Case:
         mode: Whether `call` uses `complete` or `stream`; `complete` in a check that is registered without modes.
         provider: The scripted provider: `reply`, `requests`, `connections` and the waits for them.
         subject: What is under test.
-        hang_bound: Seconds after which a call counts as hanging.
+        patience: What every bound in time is multiplied by.
     """
 
     def __init__(
-        self, *, subject: Subject, wire: Wire, provider: Provider, mode: Mode, watch: LeftoversWatch, hang_bound: float
+        self, *, subject: Subject, wire: Wire, provider: Provider, mode: Mode, watch: LeftoversWatch, patience: float
     ) -> None:
         self.subject = subject
         self.wire = wire
         self.provider = provider
         self.mode = mode
-        self.hang_bound = hang_bound
+        self.patience = patience
         self._watch = watch
         self._transport: ModelTransport | None = None
         self._made: list[ModelTransport] = []
@@ -243,12 +247,10 @@ class Case:
 
     async def within(self, awaitable: Awaitable[T], what: str, seconds: float = 1.0) -> T:
         """Await something of the provider's (a gate, a request, a release); late is a violation that says `what`."""
-        try:
-            async with asyncio.timeout(seconds) as deadline:
-                return await awaitable
-        except TimeoutError:
-            if not deadline.expired():
-                raise
+        seconds *= self.patience
+        with self._interrupted_after(seconds) as late:
+            return await awaitable
+        assert late, "only being late ends the block without a result"  # noqa: S101  # for the type checker
         raise Violation(expected=f"{what} within {seconds:g} s", happened="it did not happen")
 
     @contextlib.contextmanager
@@ -257,29 +259,33 @@ class Case:
 
         The block stays in its own task, so that context variables are what the subject's caller sees.
         """
+        seconds = HANG_SECONDS * self.patience
+        with self._interrupted_after(seconds) as late:
+            yield
+        if late:
+            raise Violation(expected=f"{what} to end within {seconds:g} s", happened=f"it hangs {late[0]}")
+
+    @contextlib.contextmanager
+    def _interrupted_after(self, seconds: float) -> Iterator[list[str]]:
+        """Cancel a block that is late, swallow whatever comes of that, and put into the list where it stood."""
         task = asyncio.current_task()
         assert task is not None, "checks run in tasks"  # noqa: S101  # a defect of the kit, not of a subject
-        stands = ""
+        late: list[str] = []
 
-        def give_up() -> None:
-            nonlocal stands
-            stands = where(task)
+        def interrupt() -> None:
+            late.append(where(task))
             task.cancel()
 
-        handle = asyncio.get_running_loop().call_later(self.hang_bound, give_up)
+        alarm = Alarm(seconds, interrupt)
         try:
-            yield
-        except BaseException:  # what the subject makes of being cancelled for hanging does not matter
-            if not stands:
+            yield late
+        except BaseException:
+            if not late:
                 raise
         finally:
-            handle.cancel()
-        if stands:
-            task.uncancel()
-            raise Violation(
-                expected=f"{what} to end within {self.hang_bound:g} s",
-                happened=f"it hangs {stands}",
-            )
+            alarm.stop()
+            if late:
+                task.uncancel()
 
     def not_applicable(self, reason: str) -> NoReturn:
         """End the check as not applicable."""

@@ -13,6 +13,7 @@ from treelang_conformance.console import Screen, explanation, listing
 from treelang_conformance.contract_page import contract_page
 from treelang_conformance.expectations import ExpectationError, load_expected_failures
 from treelang_conformance.probe import SubjectError
+from treelang_conformance.registry import judging_checks
 from treelang_conformance.report import Report, ReportError, load_report
 from treelang_conformance.reports.files import write_reports
 from treelang_conformance.runner import run as run_kit
@@ -20,6 +21,7 @@ from treelang_conformance.selection import select_checks
 from treelang_conformance.subject import FEATURES, Subject, UnknownFeatureError
 from treelang_conformance.targets import TargetError, load_factory
 from treelang_conformance.wires.discovery import UnknownWireError, find_wire
+from treelang_conformance.workers import WorkerError, sensible_jobs
 
 app = typer.Typer(
     help="Check a model transport against the transport contract.",
@@ -37,6 +39,7 @@ _USERS_MISTAKES = (
     UnknownClauseError,
     UnknownFeatureError,
     UnknownWireError,
+    WorkerError,
 )
 
 
@@ -61,6 +64,9 @@ def run(
     patience: Annotated[
         float, typer.Option(min=0.1, help="Multiply the kit's own time limits, for slow or busy machines.")
     ] = 1.0,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="How many processes to use; by default as many as pay.")
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show every failure in full.")] = False,
 ) -> None:
     """Run the kit against one transport.
@@ -71,7 +77,7 @@ def run(
     try:
         found = find_wire(wire)
         selection = _items(select)
-        select_checks((), selection)
+        selected = select_checks(judging_checks(), selection)
         tolerated = load_expected_failures(expected_failures) if expected_failures else {}
         declared = None if features is None else frozenset(_items(features) or ())
         subject = Subject(load_factory(target), target=target, features=declared)
@@ -82,6 +88,7 @@ def run(
                 select=selection,
                 expected_failures=tolerated,
                 patience=patience,
+                jobs=jobs or sensible_jobs(len(selected)),
                 progress=progress,
             )
         screen.show(report)

@@ -19,9 +19,6 @@ from treelang_conformance.violation import CouldNotRun, NotApplicable, Violation
 from treelang_conformance.waiting import is_kit, is_standard, line
 from treelang_conformance.wires.base import Wire
 
-HANG_SECONDS = 1.4
-"""After how long one call counts as hanging."""
-
 CHECK_SECONDS = 5.0
 """How long one check may take in all."""
 
@@ -54,7 +51,7 @@ class Executor:
                 provider=provider,
                 mode=check.mode or Mode.COMPLETE,
                 watch=watch,
-                hang_bound=HANG_SECONDS * self.patience,
+                patience=self.patience,
             )
             try:
                 await _judge(check, case)

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 from treelang_conformance.leftovers import LeftoversWatch
+from treelang_conformance.patience import TICK_SECONDS, Alarm, Patience
 from treelang_conformance.violation import Violation
 from treelang_conformance.waiting import describe, where
 
@@ -45,7 +46,10 @@ def run_isolated(
     context = contextvars.Context()
     thread = threading.Thread(target=context.run, args=(body,), name="treelang-conformance-check", daemon=True)
     thread.start()
-    if not ended.wait(seconds + 2 * GRACE_SECONDS):
+    patience = Patience(seconds + 2 * GRACE_SECONDS)
+    while not ended.wait(TICK_SECONDS) and not patience.is_over():
+        pass
+    if not ended.is_set():
         frame = sys._current_frames().get(thread.ident or 0)
         stands = describe(_stack(frame)) if frame is not None else "at no line that can be told"
         return Violation(
@@ -68,8 +72,11 @@ async def _bounded(
 ) -> None:
     task = asyncio.create_task(main(watch))
     watch.attach()
-    done, _ = await asyncio.wait({task}, timeout=seconds)
-    if not done:
+    late = asyncio.get_running_loop().create_future()
+    alarm = Alarm(seconds, lambda: late.set_result(None))
+    await asyncio.wait({task, late}, return_when=asyncio.FIRST_COMPLETED)
+    alarm.stop()
+    if not task.done():
         stands = where(task)
         task.cancel()
         await asyncio.wait({task}, timeout=GRACE_SECONDS)

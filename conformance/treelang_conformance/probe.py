@@ -13,7 +13,7 @@ from treelang_conformance.subject import Subject
 from treelang_conformance.violation import Violation
 from treelang_conformance.wires.base import Wire
 
-_BUILD_SECONDS = 10.0  # generous: the first build imports a provider's SDK
+_BUILD_SECONDS = 20.0  # generous: the first build imports a provider's SDK
 _NOWHERE = "http://127.0.0.1:9"  # building must not connect; the discard port answers nobody
 
 

@@ -21,7 +21,7 @@ from treelang_conformance.expectations import (
     unexpected_pass,
 )
 from treelang_conformance.probe import probe
-from treelang_conformance.registry import Check, judging_checks, wiring_check
+from treelang_conformance.registry import Check, all_checks
 from treelang_conformance.report import (
     CheckOutcome,
     CheckResult,
@@ -35,6 +35,7 @@ from treelang_conformance.selection import select_checks
 from treelang_conformance.subject import Subject
 from treelang_conformance.wires.base import Wire
 from treelang_conformance.wires.discovery import find_wire
+from treelang_conformance.workers import run_in_workers
 
 ProgressCallback: TypeAlias = Callable[[CheckResult, int, int], None]
 """Called after every check with its result, its number from 1, and how many there are."""
@@ -49,6 +50,8 @@ def run(
     select: Sequence[str] | None = None,
     expected_failures: ExpectedFailures | None = None,
     patience: float = 1.0,
+    jobs: int = 1,
+    checks: Sequence[Check] | None = None,
     progress: ProgressCallback | None = None,
 ) -> Report:
     """Run the kit against a subject.
@@ -59,31 +62,38 @@ def run(
         select: Families, clauses or checks to run; everything for `None`. The wiring check runs always.
         expected_failures: Failures to tolerate, by clause or check id.
         patience: What the kit's bounds in time are multiplied by, for slow or busy machines.
+        jobs: In how many processes to run the checks; more than one needs a subject with a target.
+        checks: What to run instead of the kit's own checks, the wiring check first; in one process only.
         progress: Told of every finished check.
 
     Raises:
         UnknownWireError: No wire of that name is installed.
         UnknownClauseError: The selection names something that does not exist.
         SubjectError: The factory makes no transport.
+        WorkerError: A worker process died.
     """
     started, begun = datetime.now(UTC), time.perf_counter()
     executor = Executor(subject, find_wire(wire) if isinstance(wire, str) else wire, patience)
     expected = expected_failures or {}
-    judged = judging_checks()
+    wiring, *judged = all_checks() if checks is None else checks
     selected = select_checks(judged, select)
     tell = progress or (lambda *_: None)
     kind = probe(subject, executor.wire)
 
     total = 1 + len(selected)
-    wired = executor.run(wiring_check())
+    wired = executor.run(wiring)
     tell(wired, 1, total)
+    if wired.outcome is not CheckOutcome.PASSED:
+        ran: Iterable[CheckResult] = (could_not_run(check) for check in selected)
+    elif jobs > 1:
+        ran = run_in_workers(executor, selected, jobs)
+    else:
+        ran = (executor.run(check) for check in selected)
+    by_id = {check.id: check for check in selected}
     results: dict[str, CheckResult] = {}
-    for number, check in enumerate(selected, 2):
-        if wired.outcome is CheckOutcome.PASSED:
-            results[check.id] = expect(executor.run(check), find_expectation(check, expected))
-        else:
-            results[check.id] = could_not_run(check)
-        tell(results[check.id], number, total)
+    for number, result in enumerate(ran, 2):
+        results[result.id] = expect(result, find_expectation(by_id[result.id], expected))
+        tell(results[result.id], number, total)
 
     return Report(
         kit_version=kit_version(),

@@ -28,7 +28,7 @@ from treelang_conformance.expectations import (
     is_unexpected_pass,
     unexpected_pass,
 )
-from treelang_conformance.plugin import CLAUSE_PROPERTY
+from treelang_conformance.plugin import CLAUSE_PROPERTY, OUTCOME_PROPERTY
 from treelang_conformance.probe import SubjectError, probe, unbuildable
 from treelang_conformance.registry import Check, judging_checks, wiring_check
 from treelang_conformance.report import CheckOutcome, CheckResult
@@ -62,6 +62,7 @@ class TransportSuite:
     patience: ClassVar[float] = 1.0
 
     _results: ClassVar[dict[str, CheckResult]]
+    _told_of_wiring: ClassVar[bool] = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__()
@@ -92,18 +93,25 @@ class TransportSuite:
 
     def test_wiring(self) -> None:
         """The transport is made, reaches the kit's provider, and brings its answer back."""
-        if (result := self._wiring()).outcome is not CheckOutcome.PASSED:
-            pytest.fail(failure_text(result), pytrace=False)
+        if not self._is_wired():
+            type(self)._told_of_wiring = False
+            self._tell_of_wiring()
 
     def test_conformance(self, conformance_check: Check, record_property: Callable[[str, object], None]) -> None:
         """One check of the kit."""
         record_property(CLAUSE_PROPERTY, conformance_check.clause)
-        _finish(conformance_check, self._run(conformance_check))
+        if not self._is_wired():
+            record_property(OUTCOME_PROPERTY, CheckOutcome.COULD_NOT_RUN.value)
+            self._tell_of_wiring()
+            pytest.skip(f"could not run: {MISWIRED}")
+        result = self._run(conformance_check)
+        record_property(OUTCOME_PROPERTY, result.outcome.value)  # plain, for xdist sends it to another process
+        _finish(conformance_check, result)
 
     def test_expected_failures_are_current(self) -> None:
         """Every expected failure names something that exists, has not expired, and still fails."""
         problems = defects(self.expected_failures, judging_checks())
-        selected = self._selected()
+        selected = self._selected() if self._is_wired() else []
         for identifier, entry in self.expected_failures.items():
             covered = [
                 self._results.get(check.id) or self._run(check) for check in selected if covers(identifier, check)
@@ -135,7 +143,7 @@ class TransportSuite:
             return select_checks(judging_checks(), self.select)
         except (UnknownClauseError, UnknownFeatureError, UnknownWireError) as error:
             mistake = str(error)
-        _refuse(self, mistake)
+        return _refuse(self, mistake)
 
     def _wiring(self) -> CheckResult:
         check = wiring_check()
@@ -147,9 +155,16 @@ class TransportSuite:
                 self._results[check.id] = unbuildable(str(mistake))
         return self._results[check.id]
 
+    def _is_wired(self) -> bool:
+        return self._wiring().outcome is CheckOutcome.PASSED
+
+    def _tell_of_wiring(self) -> None:
+        """Fail with the whole story once a process: no run is green for want of the wiring test, and none floods."""
+        if not self._told_of_wiring:
+            type(self)._told_of_wiring = True
+            pytest.fail(failure_text(self._wiring()), pytrace=False)
+
     def _run(self, check: Check) -> CheckResult:
-        if self._wiring().outcome is not CheckOutcome.PASSED:
-            pytest.fail(f"could not run: {MISWIRED}", pytrace=False)
         result = expect(self._executor().run(check), find_expectation(check, self.expected_failures))
         self._results[check.id] = result
         return result

@@ -1,0 +1,58 @@
+"""Bounds in time that tell a subject that hangs from a machine that is busy.
+
+Something that hangs leaves the process idle: subject and provider both wait. On a starved machine the process
+works, only slowly. So a bound counts the time in which the process did next to nothing, and lets working time pass,
+up to a limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+TICK_SECONDS = 0.05
+"""How often a bound looks at the clocks."""
+
+_IDLE_SHARE = 0.1  # of one core; a process that hangs uses about a hundredth of that
+_STRETCH = 4  # how many times the bound a process may work on before it is over all the same
+
+
+class Patience:
+    """A bound of some seconds in which the process is idle."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._idle = 0.0
+        self._begun = self._looked = time.monotonic()
+        self._used = time.process_time()
+
+    def is_over(self) -> bool:
+        """Look at the clocks, and say whether the bound is reached."""
+        now, used = time.monotonic(), time.process_time()
+        passed = now - self._looked
+        if used - self._used < _IDLE_SHARE * passed:
+            self._idle += passed
+        self._looked, self._used = now, used
+        return self._idle >= self._seconds or now - self._begun >= _STRETCH * self._seconds
+
+
+class Alarm:
+    """Calls a function in the running loop when its patience is over, unless it is stopped before."""
+
+    def __init__(self, seconds: float, ring: Callable[[], object]) -> None:
+        self._patience = Patience(seconds)
+        self._tick = min(TICK_SECONDS, seconds)
+        self._ring = ring
+        self._loop = asyncio.get_running_loop()
+        self._handle = self._loop.call_later(self._tick, self._look)
+
+    def stop(self) -> None:
+        """Never ring."""
+        self._handle.cancel()
+
+    def _look(self) -> None:
+        if self._patience.is_over():
+            self._ring()
+        else:
+            self._handle = self._loop.call_later(self._tick, self._look)
