@@ -186,9 +186,17 @@ def test_half_a_request_is_no_request(provider: Provider, client: Client) -> Non
     assert provider.requests == ()
 
 
-def test_requests_sent_ahead_are_answered_in_order(provider: Provider, client: Client) -> None:
-    provider.reply(Reply.bytes(b"first"), Reply.bytes(b"second"))
-    client.send(REQUEST + REQUEST)
+@pytest.mark.parametrize("together", [True, False])
+def test_requests_sent_ahead_are_answered_in_order(provider: Provider, client: Client, together: bool) -> None:
+    gate = Gate()
+    provider.reply(Reply(before=(Wait(gate),), body=(Send(b"first"),)), Reply.bytes(b"second"))
+    client.send(REQUEST * 2 if together else REQUEST)
+    run(gate.reached())
+    if not together:
+        client.send()
+    turns(50)
+    assert len(provider.requests) == 1
+    gate.open()
     received = client.receive(b"second")
     assert received.index(b"first") < received.index(b"HTTP/1.1", 1)
 
@@ -244,17 +252,41 @@ def test_many_clients_are_served_at_once_and_each_gets_its_own_answer(provider: 
     assert len(provider.connections) == number
 
 
-def test_a_client_that_reads_slowly_gets_a_long_body_whole(provider: Provider, client: Client) -> None:
-    block = bytes(range(256)) * 256
-    provider.reply(Reply(body=(Send(block),) * 256))
+def test_a_reply_waits_for_a_client_that_reads_slowly(provider: Provider, client: Client) -> None:
+    block, number = bytes(range(256)) * 256, 1024
+    provider.reply(Reply(body=(Send(block),) * number))
     client.send()
-    head, _, body = client.receive(block).partition(b"\r\n\r\n")
+    run(provider.request_received())
+    connection, before = provider.connections[0], -1
+    while connection.dropped != before:
+        before = connection.dropped
+        turns(50)
+    assert 0 < connection.dropped < len(block) * (number - 1), "held back by the client, not kept in memory"
+    head, body = read_head(client)
     received = len(body)
-    while received < len(block) * 256:
-        received += len(client.socket.recv(65536))
+    while received < len(block) * number:
+        received += len(client.socket.recv(1 << 20))
     assert f"content-length: {received}".encode() in head
-    connection = provider.connections[0]
     assert sum(len(entry) for entry in connection.exchanged if isinstance(entry, bytes)) == 4096
+
+
+def read_head(client: Client) -> tuple[bytes, bytes]:
+    """The head of a reply, and what came of the body with it."""
+    received = b""
+    while b"\r\n\r\n" not in received:
+        received += client.socket.recv(4096)
+    head, _, body = received.partition(b"\r\n\r\n")
+    return head, body
+
+
+def turns(number: int) -> None:
+    """Let the provider's event loop turn so often that it has done all that it can do without us."""
+
+    async def turn() -> None:
+        for _ in range(number):
+            await asyncio.sleep(0)
+
+    ProviderThread.shared().run(turn())
 
 
 def test_waits_look_at_one_connection_or_at_all_of_them(provider: Provider) -> None:
