@@ -65,11 +65,9 @@ class OpenAIResponsesTransport(SDKTransport):
 
     def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
         _read_response(body, answer, usage)
-        output = body.get("output")
-        if not isinstance(output, list):
+        if not isinstance(body.get("output"), list):
             answer.malformed = "it has no output"
-            return ""
-        return "".join(_read_item(item, answer) for item in output if isinstance(item, dict))
+        return _read_output(body, answer)
 
     def _read_event(self, event: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
         match event:
@@ -85,6 +83,9 @@ class OpenAIResponsesTransport(SDKTransport):
             }:
                 _read_response(response, answer, usage)
                 answer.over = True
+                whole = _read_output(response, answer)
+                # Some servers send the text with the closing event alone.
+                return "" if answer.has_text else whole
         return ""
 
 
@@ -103,6 +104,12 @@ def _read_response(response: dict[str, Any], answer: AnswerState, usage: UsageRe
         answer.completed = True
     if status == "failed":
         answer.failure = response
+
+
+def _read_output(response: dict[str, Any], answer: AnswerState) -> str:
+    output = response.get("output")
+    items = output if isinstance(output, list) else ()
+    return "".join(_read_item(item, answer) for item in items if isinstance(item, dict))
 
 
 def _read_item(item: dict[str, Any], answer: AnswerState) -> str:

@@ -13,13 +13,14 @@ import functools
 import importlib
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextvars import ContextVar
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple, Self
 
 from treelang.errors import MissingDependencyError, ModelConnectionError, ModelTimeoutError
 from treelang.transports.answer import AnswerState
+from treelang.transports.chunks import ChunkStream
 from treelang.transports.contract import ModelCapabilities, ModelRequest, ModelUsage
 from treelang.transports.error_detail import ErrorDetail
 from treelang.transports.reading import StreamReader, read_completion
@@ -127,9 +128,9 @@ class SDKTransport(ABC):
         Raises:
             ProviderResponseError: As `complete`, after the chunks that came.
         """
-        return self._stream(request)
+        return ChunkStream(self._stream(request), self._interrupted)
 
-    async def _stream(self, request: ModelRequest) -> AsyncIterator[str]:
+    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
         usage = self._ledger.begin()
         checked = check_request(request, self._provider)
         arguments = self._arguments(checked) | self._stream_arguments()
@@ -150,6 +151,9 @@ class SDKTransport(ABC):
                     yield text
             reader.require_whole()
             await _drain(received)
+
+    def _interrupted(self) -> Exception:
+        return ErrorTranslator(self._provider).unusable("its stream was interrupted")
 
     def consume_usage(self) -> ModelUsage:
         """Return the usage of this context's last call and reset it to zero (USE-1 to USE-12)."""
