@@ -143,9 +143,8 @@ class Place(StrEnum):
 
 def answered_until(case: Case, place: Place, *then: Step) -> Raw:
     """A sound answer in this mode's form that comes as far as `place`; then the steps are played."""
-    whole = reply_to(case, ANSWER)
-    assert isinstance(whole, Reply), "wires answer with replies"  # noqa: S101  # a defect of the wire, not of a subject
-    body = b"".join(step.data for step in whole.body if isinstance(step, Send))
+    whole = whole_reply(case)
+    body = body_of(whole)
     head = raw_head(200, whole.headers["content-type"], len(body))
     match place:
         case Place.BEFORE_HEADERS:
@@ -156,6 +155,18 @@ def answered_until(case: Case, place: Place, *then: Step) -> Raw:
             return Raw((Send(head), *then))
         case Place.INSIDE_BODY:
             return Raw((Send(head + body[: len(body) // 2]), *then))
+
+
+def whole_reply(case: Case) -> Reply:
+    """A sound answer in this mode's form."""
+    reply = reply_to(case, ANSWER)
+    assert isinstance(reply, Reply), "wires answer with replies"  # noqa: S101  # a defect of the wire, not of a subject
+    return reply
+
+
+def body_of(reply: Reply) -> bytes:
+    """All bytes that a reply sends as its body."""
+    return b"".join(step.data for step in reply.body if isinstance(step, Send))
 
 
 def raw_head(status: int, content_type: str, length: int) -> bytes:
@@ -196,7 +207,7 @@ def unknown_host(name: str) -> Iterator[None]:
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return resolve(host, *args, **kwargs)
 
-    socket.getaddrinfo = resolve_others  # type: ignore[assignment]  # the overloads of the stub cannot be told
+    socket.getaddrinfo = resolve_others
     try:
         yield
     finally:
@@ -217,15 +228,11 @@ class SilentListener(asyncio.Protocol):
     """An address that takes connections and never says a word, so that a TLS handshake stays half-way.
 
     It lives in the event loop of the check; `async with SilentListener() as listener`.
-
-    Attributes:
-        connections: How many were made so far.
     """
 
     def __init__(self) -> None:
-        self.connections = 0
+        self._transports: list[asyncio.BaseTransport] = []
         self._heard = asyncio.Event()
-        self._left = asyncio.Event()
 
     async def __aenter__(self) -> SilentListener:
         self._server = await asyncio.get_running_loop().create_server(lambda: self, "127.0.0.1", 0)
@@ -233,6 +240,8 @@ class SilentListener(asyncio.Protocol):
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
+        for transport in self._transports:
+            transport.close()
 
     @property
     def url(self) -> str:
@@ -243,18 +252,10 @@ class SilentListener(asyncio.Protocol):
         """Return once a client has connected and begun its handshake."""
         await self._heard.wait()
 
-    async def left(self) -> None:
-        """Return once a client has closed its connection."""
-        await self._left.wait()
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Count the connection."""
-        self.connections += 1
+        """Keep the connection, to close it in the end."""
+        self._transports.append(transport)
 
     def data_received(self, data: bytes) -> None:
         """Take note that the handshake has begun."""
         self._heard.set()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Take note that a connection is closed."""
-        self._left.set()

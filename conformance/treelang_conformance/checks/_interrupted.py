@@ -10,9 +10,11 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from treelang_conformance.case import Case
-from treelang_conformance.checks._faults import ANSWER, Place, answered_until, raw_head
+from treelang_conformance.checks._faults import ANSWER, Place, SilentListener, answered_until, raw_head
 from treelang_conformance.checks._vocabulary import events_to_first_text, stream_of
+from treelang_conformance.outcome import type_name
 from treelang_conformance.provider.script import Gate, Raw, Script, Send, Wait
+from treelang_conformance.violation import Violation
 from treelang_conformance.waiting import where
 
 BOUND = 1.0
@@ -51,30 +53,47 @@ STREAM_STAGES: Mapping[str, Stage] = {"between-chunks": _between_chunks, "inside
 """Where only a stream can stand, which then has yielded a chunk."""
 
 
-async def brought_to(case: Case, stage: Stage, begin: Callable[[], Awaitable[Any]] | None = None) -> asyncio.Task[Any]:
+async def brought_to(
+    case: Case, stage: Stage, begin: Callable[[], Awaitable[Any]] | None = None, gate: Gate | None = None
+) -> asyncio.Task[Any]:
     """Start a call in a task of its own; return the task once it waits at the stage.
 
     Args:
         case: Who makes the call.
         stage: Where it shall stand.
         begin: What the task runs, if it is not just the call.
+        gate: Where the provider waits, for a check that opens it.
     """
-    gate = Gate()
+    gate = gate or Gate()
     case.answers(stage(case, gate))
     transport = await case.transport()
 
-    async def call() -> None:
-        await (begin or functools.partial(case.invoke, transport=transport))()
+    async def call() -> Any:
+        return await (begin or functools.partial(case.invoke, transport=transport))()
 
     task = asyncio.create_task(call())
     reached = asyncio.create_task(gate.reached())
     await asyncio.wait({task, reached}, return_when=asyncio.FIRST_COMPLETED, timeout=BOUND)
-    case.require(
-        not task.done(), expected="the call to wait for the provider", happened="it ended before it had an answer"
-    )
+    if task.done():
+        reached.cancel()
+        raise Violation(
+            expected="the call to wait for the provider", happened=f"it ended, {_told(await ended(case, task))}"
+        )
     await case.within(reached, "the provider to receive the request")
     await settle()
     return task
+
+
+async def connecting_to(case: Case, listener: SilentListener) -> asyncio.Task[Any]:
+    """Start a call in a task of its own; return the task once it waits for its TLS handshake to be answered."""
+    transport = await case.transport(url=listener.url + case.wire.base_path)
+    task = asyncio.create_task(case.invoke(transport=transport))
+    await case.within(listener.heard(), "the client to begin its handshake")
+    return task
+
+
+def _told(error: BaseException | None) -> str:
+    return "normally" if error is None else f"with {type_name(error)}"
 
 
 async def settle() -> None:

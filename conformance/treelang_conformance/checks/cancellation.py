@@ -13,6 +13,7 @@ from treelang_conformance.checks._interrupted import (
     STREAM_STAGES,
     Stage,
     brought_to,
+    connecting_to,
     ended,
     settle,
 )
@@ -30,6 +31,13 @@ _UNCHANGED = (
     "and an `except asyncio.CancelledError` without a bare `raise` do not."
 )
 
+_SEND_NO_MORE = "Neither a retry nor a fallback may follow a cancellation: catch no BaseException around what is sent."
+
+_NOT_YOURS = (
+    "The caller's deadline arrives as a CancelledError, which becomes TimeoutError in the caller's own block; an "
+    "adapter that catches it and raises anything else takes the deadline away."
+)
+
 
 @check("CAN-1", modes=BOTH, over=STAGES, hint=_UNCHANGED)
 @check("CAN-1", modes=(Mode.STREAM,), over=STREAM_STAGES, hint=_UNCHANGED)
@@ -44,7 +52,7 @@ async def a_cancelled_call_ends_in_cancelled_error(case: Case, stage: Stage) -> 
 async def a_call_cancelled_in_its_handshake_ends_in_cancelled_error(case: Case) -> None:
     """Cancelled while connecting, in a TLS handshake that gets no answer, the call ends in `CancelledError`."""
     async with SilentListener() as listener:
-        task = await _connecting_to(case, listener)
+        task = await connecting_to(case, listener)
         task.cancel(_MESSAGE)
         await _require_passed_on(case, task)
 
@@ -61,6 +69,38 @@ async def a_call_cancelled_in_connecting_ends_in_cancelled_error(case: Case) -> 
             await _require_passed_on(case, task)
     except CannotFillBacklog as error:
         raise CouldNotRun(str(error)) from error
+
+
+class _SiblingFailedError(Exception):
+    """What another task of the group fails with."""
+
+
+@check("CAN-1", modes=BOTH, hint=_UNCHANGED)
+async def a_call_cancelled_by_its_task_group_adds_no_error_of_its_own(case: Case) -> None:
+    """In a task group whose other task fails, the call is cancelled, and the group raises the failure alone."""
+    transport = await case.transport()
+    fail, calls = asyncio.Event(), list[asyncio.Task[Any]]()
+
+    async def group() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            calls.append(tasks.create_task(case.invoke(transport=transport)))
+            await fail.wait()
+            raise _SiblingFailedError
+
+    task = await brought_to(case, STAGES[Place.INSIDE_BODY], group)
+    fail.set()
+    error = await ended(case, task)
+    case.require(
+        calls[0].cancelled(),
+        expected="the call's task to count as cancelled",
+        happened="it ended in another way",
+    )
+    raised = error.exceptions if isinstance(error, BaseExceptionGroup) else (error,)
+    case.require(
+        len(raised) == 1 and isinstance(raised[0], _SiblingFailedError),
+        expected="the failure of the other task and nothing else",
+        happened=f"the group raised {', '.join(type_name(one) for one in raised if one is not None)}",
+    )
 
 
 _TURNS = 30
@@ -86,13 +126,6 @@ async def a_call_can_be_cancelled_at_any_turn(case: Case) -> None:
             _require_cancelled(case, task, await ended(case, task))
 
 
-async def _connecting_to(case: Case, listener: SilentListener) -> asyncio.Task[Any]:
-    transport = await case.transport(url=listener.url + case.wire.base_path)
-    task = asyncio.create_task(case.invoke(transport=transport))
-    await case.within(listener.heard(), "the client to begin its handshake")
-    return task
-
-
 async def _require_passed_on(case: Case, task: asyncio.Task[Any]) -> None:
     error = await ended(case, task)
     _require_cancelled(case, task, error)
@@ -111,18 +144,8 @@ def _require_cancelled(case: Case, task: asyncio.Task[Any], error: BaseException
     )
 
 
-@check(
-    "CAN-2",
-    modes=BOTH,
-    over=STAGES,
-    hint="Neither a retry nor a fallback may follow a cancellation: catch no BaseException around what is sent.",
-)
-@check(
-    "CAN-2",
-    modes=(Mode.STREAM,),
-    over=STREAM_STAGES,
-    hint="Neither a retry nor a fallback may follow a cancellation: catch no BaseException around what is sent.",
-)
+@check("CAN-2", modes=BOTH, over=STAGES, hint=_SEND_NO_MORE)
+@check("CAN-2", modes=(Mode.STREAM,), over=STREAM_STAGES, hint=_SEND_NO_MORE)
 async def nothing_is_sent_after_a_cancellation(case: Case, stage: Stage) -> None:
     """After a strict call was cancelled, the provider receives the next call's request and no other."""
     transport = await case.transport()
@@ -139,3 +162,25 @@ async def nothing_is_sent_after_a_cancellation(case: Case, stage: Stage) -> None
         happened=f"the provider received {sent} requests",
     )
     case.require_text(outcome, ANSWER.text)
+
+
+@check("CAN-5", modes=BOTH, over=STAGES, hint=_NOT_YOURS)
+@check("CAN-5", modes=(Mode.STREAM,), over=STREAM_STAGES, hint=_NOT_YOURS)
+async def the_caller_sees_its_own_deadline(case: Case, stage: Stage) -> None:
+    """When `asyncio.timeout` expires while the call waits at this stage, the caller sees the plain `TimeoutError`."""
+    transport = await case.transport()
+    deadlines: list[asyncio.Timeout] = []
+
+    async def under_deadline() -> None:
+        async with asyncio.timeout(None) as deadline:
+            deadlines.append(deadline)
+            await case.invoke(transport=transport)
+
+    task = await brought_to(case, stage, under_deadline)
+    deadlines[0].reschedule(asyncio.get_running_loop().time())
+    error = await ended(case, task)
+    case.require(
+        type(error) is TimeoutError,
+        expected="the plain TimeoutError",
+        happened="the call ended normally" if error is None else f"the caller sees {type_name(error)}",
+    )

@@ -74,9 +74,8 @@ async def every_error_names_the_same_provider(case: Case) -> None:
     other = Mode.COMPLETE if case.mode is Mode.STREAM else Mode.STREAM
     case.answers(case.wire.error(Failure(500)))
     outcome = await case.call(mode=other)
-    error = case.require_error(outcome, ProviderResponseError)
     with about(f"a {other.value} call"):
-        _require_name(case, getattr(error, "provider", None), first)
+        _require_name(case, getattr(outcome.error, "provider", None), first)
 
 
 def _require_name(case: Case, name: Any, first: Any) -> None:

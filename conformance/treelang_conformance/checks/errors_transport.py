@@ -11,6 +11,7 @@ from treelang_conformance.checks._faults import (
     Place,
     SilentListener,
     answered_until,
+    body_of,
     call_each,
     raw_head,
     require_kind,
@@ -137,7 +138,7 @@ async def a_lost_connection_is_a_connection_error(case: Case, ending: tuple[Plac
 async def a_body_short_of_its_promise_is_a_connection_error(case: Case) -> None:
     """A completion that is whole JSON, but a byte shorter than was promised, raises `ModelConnectionError`."""
     whole = case.wire.completion(ANSWER)
-    body = b"".join(step.data for step in whole.body if isinstance(step, Send))
+    body = body_of(whole)
     case.answers(Raw((Send(raw_head(200, whole.headers["content-type"], len(body) + 1) + body), Close())))
     require_kind(case, await case.call(), ModelConnectionError)
 
