@@ -302,5 +302,5 @@ class Case:
                     await self.subject.dispose(transport)
                 except Exception as error:
                     raise Violation(
-                        expected="the transport to close", happened=f"it raised {type_name(error)}"
+                        expected="the transport to close", happened=f"it raised {type_name(error)}: {error}"
                     ) from error

@@ -14,7 +14,7 @@ from treelang_conformance.contract_page import contract_page
 from treelang_conformance.expectations import ExpectationError, load_expected_failures
 from treelang_conformance.probe import SubjectError
 from treelang_conformance.registry import judging_checks
-from treelang_conformance.report import Report, ReportError, load_report
+from treelang_conformance.report import Report, ReportError, load_report, schema_text
 from treelang_conformance.reports.files import write_reports
 from treelang_conformance.runner import run as run_kit
 from treelang_conformance.selection import select_checks
@@ -133,6 +133,12 @@ def show(files: Annotated[list[Path], typer.Argument(metavar="REPORT.json...", h
         _give_up(str(mistake))
     Screen().show_table(reports)
     raise typer.Exit(max(report.exit_code for report in reports))
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of a JSON report."""
+    typer.echo(schema_text(), nl=False)
 
 
 def _items(text: str | None) -> list[str] | None:

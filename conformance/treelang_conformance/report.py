@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -185,7 +185,7 @@ def load_report(path: Path) -> Report:
         raise ReportError(f"{path}: {field}: {first['msg']}") from None
 
 
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema of a report."""
-    schema = Report.model_json_schema(mode="serialization")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+def schema_text() -> str:
+    """The JSON Schema of a report, as published in `report.schema.json` beside this module."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | Report.model_json_schema(mode="serialization")
+    return json.dumps(schema, indent=2) + "\n"

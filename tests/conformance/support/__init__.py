@@ -1,0 +1,1 @@
+"""Subjects that the kit's own tests judge."""
