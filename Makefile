@@ -26,7 +26,7 @@ SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup conformance test check traffic docs evidence cassettes lock clean
+.PHONY: help setup conformance test check benchmarks traffic docs evidence cassettes lock clean
 
 help: ## Explain each target
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ check: $(STAMP) ## Check style, types, generated files and the provider matrix
 	$(TREELANG) conformance list --markdown | diff -u docs/contract.md - || { echo "stale; renew it with: make docs"; exit 1; }
 	$(TREELANG) matrix schema | diff -u $(MANIFEST_SCHEMA) - || { echo "stale; renew it with: make docs"; exit 1; }
 	$(TREELANG) matrix check
+
+benchmarks: $(STAMP) ## Measure the adapters beside the bare SDKs (ratios of CPU time, on a quiet machine)
+	$(BIN)/python -m tests.benchmarks.adapters
 
 traffic: $(STAMP) ## Replay recorded provider traffic through the adapters (TRAFFIC=file names another recording)
 	$(BIN)/python -m tests.traffic.replay $(TRAFFIC)
