@@ -14,7 +14,7 @@ ARGS ?=
 
 STAMP := $(VENV)/.installed-$(LOCK)
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 TREELANG := $(BIN)/treelang
 WIRES := openai-chat anthropic-messages
 SUBJECTS := treelang_conformance.subjects
