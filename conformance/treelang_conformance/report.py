@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from treelang_conformance.clauses import Level
 
@@ -59,13 +59,21 @@ class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def _encodable(text: object) -> object:
+    """A text with its lone surrogates escaped: a subject may show any, and no file takes them."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(text, str) else text
+
+
+FreeText: TypeAlias = Annotated[str, BeforeValidator(_encodable)]
+
+
 class FailureDetails(_Model):
     """What there is to learn from a failure."""
 
-    expected: str = Field(description="What the clause asks for in this situation.")
-    happened: str = Field(description="What the subject did instead.")
-    exchange: str = Field(default="", description="The exchange on the wire, credentials masked.")
-    hint: str = Field(default="", description="The usual cause.")
+    expected: FreeText = Field(description="What the clause asks for in this situation.")
+    happened: FreeText = Field(description="What the subject did instead.")
+    exchange: FreeText = Field(default="", description="The exchange on the wire, credentials masked.")
+    hint: FreeText = Field(default="", description="The usual cause.")
 
 
 class CheckResult(_Model):
@@ -75,7 +83,7 @@ class CheckResult(_Model):
     description: str = Field(description="What the check proves.")
     outcome: CheckOutcome
     seconds: float = Field(ge=0)
-    reason: str = Field(default="", description="Why it was expected to fail, did not apply or could not run.")
+    reason: FreeText = Field(default="", description="Why it was expected to fail, did not apply or could not run.")
     issue: str = Field(default="", description="Where an expected failure is tracked.")
     failure: FailureDetails | None = Field(default=None, description="Present for failed and expected-failure.")
 
@@ -169,7 +177,7 @@ def load_report(path: Path) -> Report:
         data = json.loads(path.read_bytes())
     except OSError as error:
         raise ReportError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ReportError(f"{path}: is no JSON: {error}") from None
     version = data.get("schema_version") if isinstance(data, dict) else None
     if version != SCHEMA_VERSION:
@@ -187,5 +195,7 @@ def load_report(path: Path) -> Report:
 
 def schema_text() -> str:
     """The JSON Schema of a report, as published in `report.schema.json` beside this module."""
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | Report.model_json_schema(mode="serialization")
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | Report.model_json_schema(
+        mode="serialization"
+    )
     return json.dumps(schema, indent=2) + "\n"

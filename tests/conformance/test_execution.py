@@ -15,7 +15,7 @@ from treelang_conformance.case import Case
 from treelang_conformance.endpoint import Endpoint
 from treelang_conformance.execution import Executor
 from treelang_conformance.neutral import Answer
-from treelang_conformance.registry import Check, Mode
+from treelang_conformance.registry import Check, CheckFunction, Mode
 from treelang_conformance.report import CheckOutcome, CheckResult
 from treelang_conformance.subject import Subject
 from treelang_conformance.wires.discovery import find_wire
@@ -39,7 +39,7 @@ def executed(check: Check, subject: Subject | None = None, *, patience: float = 
         (checks.is_itself_broken, CheckOutcome.KIT_ERROR),
     ],
 )
-def test_the_end_of_a_check_decides_its_outcome(function: checks.CheckFunction, outcome: CheckOutcome) -> None:
+def test_the_end_of_a_check_decides_its_outcome(function: CheckFunction, outcome: CheckOutcome) -> None:
     assert executed(checks.as_check(function)).outcome is outcome
 
 
@@ -61,6 +61,15 @@ def test_the_key_is_in_no_exchange() -> None:
     assert failure is not None
     assert canaries.API_KEY not in failure.exchange
     assert "***" in failure.exchange
+
+
+def test_a_failure_may_quote_what_no_file_takes() -> None:
+    async def quotes_half_a_character(case: Case) -> None:
+        case.require(False, expected="a tree", happened="\ud83c came")
+
+    failure = executed(checks.as_check(quotes_half_a_character)).failure
+    assert failure is not None
+    assert failure.happened == r"\ud83c came"
 
 
 def test_a_parameter_is_passed_as_the_second_argument() -> None:

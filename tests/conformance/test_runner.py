@@ -13,7 +13,7 @@ from treelang_conformance.clauses import UnknownClauseError, clauses
 from treelang_conformance.endpoint import Endpoint
 from treelang_conformance.expectations import ExpectedFailure
 from treelang_conformance.probe import SubjectError
-from treelang_conformance.registry import Check
+from treelang_conformance.registry import Check, CheckFunction
 from treelang_conformance.report import CheckOutcome, CheckResult, ClauseOutcome, Report
 from treelang_conformance.runner import run
 from treelang_conformance.subject import Subject
@@ -64,7 +64,7 @@ def test_a_should_that_is_not_kept_is_reported_and_tolerated() -> None:
 
 
 @pytest.mark.parametrize("function", [checks.lacks_something, checks.is_itself_broken])
-def test_what_could_not_run_is_never_a_pass(function: checks.CheckFunction) -> None:
+def test_what_could_not_run_is_never_a_pass(function: CheckFunction) -> None:
     assert judged(PASSES, checks.as_check(function, "CMP-2")).exit_code == 1
 
 

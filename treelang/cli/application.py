@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
@@ -24,28 +24,26 @@ def build() -> typer.Typer:
     )
     app.callback()(_options)
     for entry_point in sorted(entry_points(group=GROUP), key=lambda one: one.name):
-        app.add_typer(_load(entry_point), name=entry_point.name)
+        try:
+            group: typer.Typer = entry_point.load()
+        except ModuleNotFoundError as missing:
+            _add_unusable(app, entry_point.name, missing.name)
+        else:
+            app.add_typer(group, name=entry_point.name)
     return app
 
 
-def _load(entry_point: EntryPoint) -> typer.Typer:
-    try:
-        group: typer.Typer = entry_point.load()
-    except ModuleNotFoundError as missing:
-        return _unusable(entry_point.name, missing.name)
-    return group
+def _add_unusable(app: typer.Typer, name: str, missing: str | None) -> None:
+    """A command in the group's place that says what it lacks, so that the other groups stay usable."""
 
-
-def _unusable(name: str, missing: str | None) -> typer.Typer:
-    """A group that says what it lacks, so that the other groups stay usable."""
-    group = typer.Typer(help=f"Not usable: the module {missing} is not installed.", invoke_without_command=True)
-
-    @group.callback(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+    @app.command(
+        name=name,
+        help=f"Not usable: the module {missing} is not installed.",
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    )
     def refuse() -> None:
         typer.echo(f"treelang {name}: needs the module {missing}: pip install 'treelang[conformance]'", err=True)
         raise typer.Exit(2)
-
-    return group
 
 
 def _show_version(wanted: bool) -> None:

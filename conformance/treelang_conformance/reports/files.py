@@ -30,6 +30,5 @@ def write_reports(
     for path, render in forms:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            # Lone surrogates can stand in what a subject yielded; no file format takes them.
-            path.write_text(render(report), encoding="utf-8", errors="backslashreplace")
+            path.write_text(render(report), encoding="utf-8")
             yield path

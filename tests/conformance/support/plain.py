@@ -6,7 +6,7 @@ import contextlib
 import functools
 import json
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any
 
 import httpx2
@@ -118,7 +118,7 @@ def _first_choice(answer: dict[str, Any]) -> dict[str, Any]:
     return first if isinstance(first, dict) else {}
 
 
-async def _events(response: httpx2.Response) -> AsyncIterator[bytes]:
+async def _events(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
     """The data of each server-sent event; lines are split as bytes, for a text may hold other line ends."""
     rest = b""
     async with contextlib.aclosing(response.aiter_bytes()) as received:
