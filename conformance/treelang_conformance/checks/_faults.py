@@ -1,13 +1,10 @@
-"""Faults that checks share: failing statuses and their bodies, answers that break off, addresses that fail."""
+"""Faults that checks share: failing statuses and their bodies, and answers that break off."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
-import functools
-import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -101,9 +98,6 @@ ODD_BODIES: Mapping[str, ErrorReply] = {
     "not-text": _fixed(bytes(range(256)), "application/octet-stream"),
     "events": _fixed(b'event: error\ndata: {"error": {"type": "rate_limit_error"}}\n\n', "text/event-stream"),
     "deeply-nested": _fixed(b"[" * 20_000),
-    "bad-gzip": lambda _wire, status: Reply.bytes(
-        b"no gzip", status=status, headers={"content-type": "application/json", "content-encoding": "gzip"}
-    ),
 }
 """Bodies of failing responses that trip whoever reads them with too much trust."""
 
@@ -188,74 +182,3 @@ async def call_each(
         calls[name] = asyncio.create_task(case.call(request, transport=transport))
         await case.within(case.provider.request_received(expected), f"the request of call {len(calls)}")
     return {name: await call for name, call in calls.items()}
-
-
-# --- addresses that fail ---
-
-
-@contextlib.contextmanager
-def unknown_host(name: str) -> Iterator[None]:
-    """Let this process's resolver say that `name` does not exist.
-
-    Without it the answer would be up to the network that the kit runs on, and could take seconds.
-    """
-    resolve = socket.getaddrinfo
-
-    @functools.wraps(resolve)
-    def resolve_others(host: Any, *args: Any, **kwargs: Any) -> Any:
-        if host in (name, name.encode("ascii")):
-            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-        return resolve(host, *args, **kwargs)
-
-    socket.getaddrinfo = resolve_others
-    try:
-        yield
-    finally:
-        socket.getaddrinfo = resolve
-
-
-@contextlib.contextmanager
-def unread_url() -> Iterator[str]:
-    """A URL at which the kernel makes connections and takes a few bytes, and nobody reads."""
-    with socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-
-
-class SilentListener(asyncio.Protocol):
-    """An address that takes connections and never says a word, so that a TLS handshake stays half-way.
-
-    It lives in the event loop of the check; `async with SilentListener() as listener`.
-    """
-
-    def __init__(self) -> None:
-        self._transports: list[asyncio.BaseTransport] = []
-        self._heard = asyncio.Event()
-
-    async def __aenter__(self) -> SilentListener:
-        self._server = await asyncio.get_running_loop().create_server(lambda: self, "127.0.0.1", 0)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for transport in self._transports:
-            transport.close()
-
-    @property
-    def url(self) -> str:
-        """Scheme, host and port."""
-        return f"https://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-
-    async def heard(self) -> None:
-        """Return once a client has connected and begun its handshake."""
-        await self._heard.wait()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the connection, to close it in the end."""
-        self._transports.append(transport)
-
-    def data_received(self, data: bytes) -> None:
-        """Take note that the handshake has begun."""
-        self._heard.set()

@@ -10,15 +10,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from treelang_conformance.case import Case
-from treelang_conformance.checks._faults import ANSWER, Place, SilentListener, answered_until, raw_head
+from treelang_conformance.checks._addresses import SilentListener
+from treelang_conformance.checks._faults import ANSWER, Place, answered_until, raw_head
 from treelang_conformance.checks._vocabulary import events_to_first_text, stream_of
 from treelang_conformance.outcome import type_name
 from treelang_conformance.provider.script import Gate, Raw, Script, Send, Wait
 from treelang_conformance.violation import Violation
 from treelang_conformance.waiting import where
-
-BOUND = 1.0
-"""Seconds within which a call that was told to end must have ended, and a provider must have heard of it."""
 
 Stage: TypeAlias = Callable[[Case, Gate], Script]
 """Makes the script that brings a call to a stage: it plays so far and waits at the gate."""
@@ -73,13 +71,15 @@ async def brought_to(
 
     task = asyncio.create_task(call())
     reached = asyncio.create_task(gate.reached())
-    await asyncio.wait({task, reached}, return_when=asyncio.FIRST_COMPLETED, timeout=BOUND)
+    first = asyncio.wait({task, reached}, return_when=asyncio.FIRST_COMPLETED)
+    await case.within(first, "the provider to receive the request")
     if task.done():
         reached.cancel()
+        error = await ended(case, task)
         raise Violation(
-            expected="the call to wait for the provider", happened=f"it ended, {_told(await ended(case, task))}"
+            expected="the call to wait for the provider",
+            happened="it ended normally" if error is None else f"it raised {type_name(error)}",
         )
-    await case.within(reached, "the provider to receive the request")
     await settle()
     return task
 
@@ -92,10 +92,6 @@ async def connecting_to(case: Case, listener: SilentListener) -> asyncio.Task[An
     return task
 
 
-def _told(error: BaseException | None) -> str:
-    return "normally" if error is None else f"with {type_name(error)}"
-
-
 async def settle() -> None:
     """Give the event loop turns enough to hand over what has arrived, so that the call waits for what has not."""
     for _ in range(20):
@@ -104,8 +100,10 @@ async def settle() -> None:
 
 async def ended(case: Case, task: asyncio.Task[Any]) -> BaseException | None:
     """What a task ended with that was told to end; one that goes on is a violation that says where it stands."""
-    done, _ = await asyncio.wait({task}, timeout=BOUND)
-    case.require(done, expected=f"the call to end within {BOUND:g} s", happened=f"it still stands {where(task)}")
+    try:
+        await case.within(asyncio.wait({task}), "the call to end")
+    except Violation as late:
+        raise Violation(expected=late.expected, happened=f"it still stands {where(task)}") from None
     try:
         task.result()
     except BaseException as error:  # CancelledError is what is looked for

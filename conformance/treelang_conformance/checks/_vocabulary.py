@@ -206,6 +206,17 @@ def require_chunks(case: Case, outcome: Outcome, text: str) -> None:
     )
 
 
+async def require_released(case: Case) -> None:
+    """The provider sees every connection closed, or whole and idle."""
+    await case.within(case.provider.released(), "the provider to see the connection released")
+
+
+async def require_nothing_left(case: Case) -> None:
+    """No task, unhandled failure, warning or open generator is left behind."""
+    leftovers = await case.leftovers()
+    case.require(not leftovers, expected="nothing to be left behind", happened=str(leftovers))
+
+
 @contextlib.contextmanager
 def about(what: str) -> Iterator[None]:
     """Name the row of a wire's table that a violation inside the block is about."""

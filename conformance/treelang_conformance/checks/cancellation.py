@@ -7,7 +7,8 @@ import functools
 from typing import Any
 
 from treelang_conformance.case import Case
-from treelang_conformance.checks._faults import ANSWER, Place, SilentListener, answered_until
+from treelang_conformance.checks._addresses import SilentListener
+from treelang_conformance.checks._faults import ANSWER, Place, answered_until
 from treelang_conformance.checks._interrupted import (
     STAGES,
     STREAM_STAGES,

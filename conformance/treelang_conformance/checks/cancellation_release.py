@@ -25,6 +25,8 @@ from treelang_conformance.checks._vocabulary import (
     held,
     opened,
     reply_to,
+    require_nothing_left,
+    require_released,
     stream_of,
 )
 from treelang_conformance.neutral import Answer
@@ -50,7 +52,7 @@ async def the_connection_of_a_cancelled_call_is_released(case: Case, stage: Stag
         task = await brought_to(case, stage)
         task.cancel()
         await ended(case, task)
-        await _require_released(case)
+        await require_released(case)
 
 
 @check("CAN-3", modes=(Mode.STREAM,), hint="Closing must go on to its end when it is cancelled.")
@@ -73,7 +75,7 @@ async def a_stream_cancelled_while_it_closes_is_released(case: Case) -> None:
                     expected="aclose() to return, or to pass the cancellation on",
                     happened=f"it raised {type_name(error) if error else ''}",
                 )
-                await _require_released(case)
+                await require_released(case)
 
 
 _CLOSING_TURNS = 6
@@ -84,10 +86,6 @@ async def _close(stream: Any) -> None:
     close = getattr(stream, "aclose", None)
     if close is not None:
         await close()
-
-
-async def _require_released(case: Case) -> None:
-    await case.within(case.provider.released(), "the provider to see the connection closed, or whole and idle")
 
 
 _WAVES, _WAVE = 8, 13
@@ -165,12 +163,7 @@ async def a_cancelled_call_leaves_nothing_behind(case: Case, stage: Stage) -> No
     task.cancel()
     await ended(case, task)
     del task
-    await _require_nothing_left(case)
-
-
-async def _require_nothing_left(case: Case) -> None:
-    leftovers = await case.leftovers()
-    case.require(not leftovers, expected="nothing to be left behind", happened=str(leftovers))
+    await require_nothing_left(case)
 
 
 @check("CAN-8", modes=(Mode.STREAM,), hint=_RELEASE)
@@ -196,9 +189,9 @@ async def a_consumer_cancelled_in_its_own_code_releases_the_stream(case: Case) -
             expected="the consumer to end in CancelledError",
             happened="it ended normally" if error is None else f"it raised {type_name(error)}",
         )
-        await _require_released(case)
+        await require_released(case)
     del task, error
-    await _require_nothing_left(case)
+    await require_nothing_left(case)
 
 
 @check("CAN-8", modes=(Mode.STREAM,), hint=_RELEASE)
@@ -219,4 +212,4 @@ async def a_stream_can_be_closed_after_its_consumer_was_cancelled(case: Case) ->
             task.cancel()
             await ended(case, task)
             await case.within(_close(stream), "aclose() to return")
-            await _require_released(case)
+            await require_released(case)

@@ -63,6 +63,7 @@ _ODD_RESPONSES: Mapping[str, Script] = {
     "an unknown failure": Reply.bytes(b"{}", status=599, headers={"content-type": "application/json"}),
     "a status beyond all classes": Reply.bytes(b"{}", status=799, headers={"content-type": "application/json"}),
     "a body that is no gzip": Reply.bytes(b"no gzip", headers={"content-encoding": "gzip"}),
+    "an error body that is no gzip": Reply.bytes(b"no gzip", status=429, headers={"content-encoding": "gzip"}),
     "half a gzip": Reply.bytes(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", headers={"content-encoding": "gzip"}),
     "a body that is no deflate": Reply.bytes(b"no deflate", headers={"content-encoding": "deflate"}),
     "an unknown encoding": Reply.bytes(b"{}", headers={"content-encoding": "x-unheard-of"}),

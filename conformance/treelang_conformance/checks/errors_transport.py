@@ -1,4 +1,7 @@
-"""ERR-3, ERR-4, ERR-12: faults of the line, and deadlines that are not the provider's."""
+"""ERR-3, ERR-4, ERR-12: faults of the line, and deadlines that are not the provider's.
+
+A timeout of the client's connection pool (ERR-3) is not played: only its owner knows how many connections it holds.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,15 @@ import asyncio
 
 from treelang import ModelConnectionError, ModelTimeoutError
 from treelang_conformance.case import Case
+from treelang_conformance.checks._addresses import SilentListener, unknown_host, unread_url
 from treelang_conformance.checks._faults import (
     ANSWER,
     Place,
-    SilentListener,
     answered_until,
     body_of,
     call_each,
     raw_head,
     require_kind,
-    unknown_host,
-    unread_url,
 )
 from treelang_conformance.checks._vocabulary import SHORT_TIMEOUT, about, events_to_first_text, opened, stream_of
 from treelang_conformance.outcome import type_name

@@ -9,7 +9,15 @@ from typing import cast
 
 from treelang import ModelConnectionError, ModelTimeoutError, ProviderResponseError
 from treelang_conformance.case import Case
-from treelang_conformance.checks._vocabulary import FAILURES, ReplyMaker, events_to_first_text, opened, stream_of
+from treelang_conformance.checks._vocabulary import (
+    FAILURES,
+    ReplyMaker,
+    events_to_first_text,
+    opened,
+    require_nothing_left,
+    require_released,
+    stream_of,
+)
 from treelang_conformance.neutral import Answer, Failure
 from treelang_conformance.outcome import type_name
 from treelang_conformance.provider.record import ConnectionState
@@ -50,15 +58,6 @@ def _nothing_logged(case: Case) -> Iterator[None]:
     case.require(not told, expected="nothing to be logged", happened=f"these loggers spoke: {', '.join(told)}")
 
 
-async def _require_released(case: Case) -> None:
-    await case.within(case.provider.released(), "the provider to see the connection released")
-
-
-async def _require_nothing_left(case: Case) -> None:
-    leftovers = await case.leftovers()
-    case.require(not leftovers, expected="nothing to be left behind", happened=str(leftovers))
-
-
 _HOLD_THE_RESPONSE = "Hold the SDK's response in an async with inside the generator: a bare async for leaves it open."
 
 
@@ -68,9 +67,9 @@ async def closing_early_releases_the_connection(case: Case, all_sent: bool) -> N
     with _nothing_logged(case):
         async with _begun(case, all_sent=all_sent) as stream:
             await case.within(stream.aclose(), "aclose() to return")
-            await _require_released(case)
+            await require_released(case)
             after = [chunk async for chunk in stream]
-        await _require_nothing_left(case)
+        await require_nothing_left(case)
     case.require(not after, expected="no chunk after aclose()", happened=f"{after!r} was yielded")
 
 
@@ -85,8 +84,8 @@ async def leaving_an_aclosing_block_releases_the_connection(case: Case) -> None:
             async with contextlib.aclosing(stream):
                 async for _ in stream:
                     break
-        await _require_released(case)
-        await _require_nothing_left(case)
+        await require_released(case)
+        await require_nothing_left(case)
 
 
 @check("STR-10", modes=_STREAM, hint="Closing must not depend on what an earlier closing has left.")
@@ -115,7 +114,7 @@ async def a_stream_that_is_never_begun_leaves_nothing_open(case: Case, closed: b
     if closed:
         await case.within(cast("AsyncGenerator[str, None]", stream).aclose(), "aclose() to return")
     del stream
-    await _require_nothing_left(case)
+    await require_nothing_left(case)
     busy = [one for one in case.provider.connections if one.state is ConnectionState.BUSY]
     case.require(not busy, expected="no open connection", happened=f"the provider still sees {len(busy)}")
     case.answers(_ANSWER)
@@ -153,8 +152,8 @@ async def a_stream_that_fails_leaves_nothing_open(case: Case, failure: ReplyMake
     case.answers(failure(case))
     outcome = await case.call()
     case.require(outcome.error, expected="the stream to fail", happened=str(outcome))
-    await _require_released(case)
-    await _require_nothing_left(case)
+    await require_released(case)
+    await require_nothing_left(case)
 
 
 _CONSUMERS_OWN: dict[str, type[Exception]] = {
@@ -180,7 +179,7 @@ async def what_the_consumer_throws_in_comes_out_unchanged(case: Case, kind: type
             case.not_applicable("nothing can be thrown into this iterator")
         thrown = kind("the consumer's own")
         caught = await _thrown_out(stream, thrown)
-        await _require_released(case)
+        await require_released(case)
     case.require(
         caught is thrown and thrown.__cause__ is None and thrown.args == ("the consumer's own",),
         expected=f"the very {kind.__name__} that was thrown in",
@@ -210,4 +209,4 @@ async def what_the_consumer_raises_in_its_loop_passes_unchanged(case: Case, kind
             expected=f"the very {kind.__name__} that was raised",
             happened=f"another {type_name(caught)} came out",
         )
-    await _require_released(case)
+    await require_released(case)
