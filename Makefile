@@ -9,7 +9,7 @@ PYTHON ?=
 CANDIDATES := $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python)
 # Recorded provider traffic to replay, see `make traffic`.
 TRAFFIC ?= ../shared/traffic/corpus.jsonl $(wildcard ../shared/traffic/fixtures.jsonl)
-# More arguments for pytest, for instance ARGS='-k streaming'.
+# More arguments for pytest, for instance ARGS='-k streaming', or for the recorder of the cassettes.
 ARGS ?=
 
 STAMP := $(VENV)/.installed-$(LOCK)
@@ -84,8 +84,8 @@ evidence: ## Renew the reports that the matrix rests on, with both ends of the S
 	@$(MAKE) conformance REPORTS=$(EVIDENCE)/oldest VENV=.venv-oldest LOCK=oldest
 	@$(MAKE) docs
 
-cassettes: $(STAMP) ## Record the cassettes anew from the loopback provider
-	$(BIN)/python -m tests.cassettes.record
+cassettes: $(STAMP) ## Record the cassettes anew from the loopback provider (ARGS=--real: from real ones)
+	$(BIN)/python -m tests.cassettes.record $(ARGS)
 
 lock: ## Write the locked requirement files anew from pyproject.toml and requirements/*.in
 	@test -x build/lock/bin/uv || { $(firstword $(PYTHON) python3) -m venv build/lock && \

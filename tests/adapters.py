@@ -28,11 +28,11 @@ class Adapter:
 
     @contextlib.asynccontextmanager
     async def connected(
-        self, host_url: str, *, client_timeout: float = CLIENT_TIMEOUT
+        self, host_url: str, *, api_key: str = canaries.API_KEY, client_timeout: float = CLIENT_TIMEOUT
     ) -> AsyncIterator[UsageAwareTransport]:
         """A transport that sends its requests to `host_url`, closed at the end of the block."""
         subject = Subject(self.make, name=self.wire)
-        endpoint = Endpoint(host_url + self.base_path, canaries.API_KEY, client_timeout, self.wire, self.model)
+        endpoint = Endpoint(host_url + self.base_path, api_key, client_timeout, self.wire, self.model)
         transport = await subject.build(endpoint)
         try:
             yield cast("UsageAwareTransport", transport)

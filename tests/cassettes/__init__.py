@@ -1,0 +1,1 @@
+"""The cassettes: what is recorded, how it is scrubbed, and the command that records it."""
