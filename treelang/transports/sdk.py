@@ -137,7 +137,7 @@ class SDKTransport(ABC):
         translator = self._translator(checked)
         read_event = functools.partial(self._read_event, usage=usage)
         reader = StreamReader(read_event, self._natural_stops, translator, self._skipped_events)
-        async with contextlib.AsyncExitStack() as stack:
+        async with _UninterruptedClosing() as stack:
             # Only what talks to the provider stands inside the translator: what the consumer raises at a `yield`
             # is not the provider's failure (STR-14).
             with translator:
@@ -216,6 +216,19 @@ class SDKTransport(ABC):
         translator = ErrorTranslator(self._provider, self._rules, strict=request.strict is not None, private=private)
         translator.response_head = _response_head.get
         return translator
+
+
+class _UninterruptedClosing(contextlib.AsyncExitStack):
+    """Closes to its end even when cancelled meanwhile; the older httpx would leave the connection open (CAN-3)."""
+
+    async def __aexit__(self, *failure: Any) -> bool | None:
+        closing = asyncio.ensure_future(super().__aexit__(*failure))
+        try:
+            return await asyncio.shield(closing)
+        except asyncio.CancelledError:
+            await asyncio.wait([closing])
+            closing.exception()  # retrieved: the cancellation is what the caller is to see
+            raise
 
 
 async def _drain(received: AsyncIterator[bytes]) -> None:
