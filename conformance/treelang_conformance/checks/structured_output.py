@@ -10,7 +10,7 @@ from typing import Any
 
 from treelang import ModelTransportError, ProviderResponseError, StructuredOutputUnsupportedError, TreelangError
 from treelang_conformance.case import Case
-from treelang_conformance.checks._faults import ANSWER, kind_of_status, require_kind
+from treelang_conformance.checks._faults import ANSWER, require_kind
 from treelang_conformance.checks._vocabulary import (
     about,
     events_to_first_text,
@@ -18,7 +18,7 @@ from treelang_conformance.checks._vocabulary import (
     stream_of,
 )
 from treelang_conformance.neutral import Failure
-from treelang_conformance.outcome import shortened
+from treelang_conformance.outcome import Outcome, shortened
 from treelang_conformance.registry import BOTH, Mode, check
 
 _JSON_MODE = {"type": "json_object"}
@@ -121,36 +121,45 @@ _ANCHOR = (
 
 @check("FBK-3", modes=BOTH, hint=_ANCHOR)
 async def a_failure_that_resembles_a_rejection_is_none(case: Case) -> None:
-    """A failure about something else, or one that quotes a rejection, is raised as its status says."""
+    """A failure about something else, or one that quotes a rejection, is not taken for a rejection."""
     for name, failure in case.wire.look_alikes().items():
-        case.answers(case.wire.error(failure))
         with about(f"the failure {name!r}"):
-            require_kind(case, await case.call(case.strict_request()), kind_of_status(failure.status))
+            await _require_no_rejection(case, failure)
 
 
 @check("FBK-3", modes=BOTH, hint=_ANCHOR)
 async def a_rejections_words_under_another_status_are_none(case: Case) -> None:
-    """The very words of a rejection, under a status that is no bad request, are raised as that status."""
+    """The very words of a rejection, under a status that is no bad request, are not taken for a rejection."""
     rejection = next(iter(case.wire.rejections().values()))
     for status in (401, 403, 404, 408, 429, 500, 503):
-        case.answers(case.wire.error(dataclasses.replace(rejection, status=status)))
         with about(f"status {status}"):
-            require_kind(case, await case.call(case.strict_request()), kind_of_status(status))
+            await _require_no_rejection(case, dataclasses.replace(rejection, status=status))
 
 
 @check("FBK-3", modes=BOTH, hint=_ANCHOR)
 async def a_rejection_that_quotes_the_prompt_is_none(case: Case) -> None:
-    """A bad request whose message quotes a prompt that holds a rejection is a plain `ModelTransportError`."""
+    """A bad request whose message quotes a prompt that holds a rejection's words is not taken for a rejection."""
     for name, rejection in case.wire.rejections().items():
-        if not rejection.message or rejection.body is not None:
-            continue
-        quoting = dataclasses.replace(
-            rejection, message=f'Invalid content in the user\'s text "{rejection.message}"', code=None, param=None
-        )
-        request = case.strict_request(messages=[{"role": "user", "content": rejection.message}])
-        case.answers(case.wire.error(quoting))
+        if rejection.body is not None:
+            continue  # worded outside the wire's own fields
+        words = f'Invalid content in the user\'s text "{rejection.message}"'
+        quoting = dataclasses.replace(rejection, message=words, code=None, param=None)
         with about(f"the rejection {name!r} quoted"):
-            require_kind(case, await case.call(request), ModelTransportError)
+            await _require_no_rejection(case, quoting, messages=[{"role": "user", "content": rejection.message}])
+
+
+async def _require_no_rejection(case: Case, failure: Failure, **changes: Any) -> None:
+    case.answers(case.wire.error(failure))
+    _require_no_reason_to_fall_back(case, await case.call(case.strict_request(**changes)))
+
+
+def _require_no_reason_to_fall_back(case: Case, outcome: Outcome) -> None:
+    error = case.require_error(outcome, ProviderResponseError)
+    case.require(
+        not isinstance(error, StructuredOutputUnsupportedError),
+        expected="an error that nobody takes for a reason to fall back",
+        happened=str(outcome),
+    )
 
 
 _NOT_STRICT: dict[str, Mapping[str, Any]] = {"text": {}, "json-mode": {"response_format": _JSON_MODE}}
@@ -238,12 +247,7 @@ async def nothing_falls_back_after_a_chunk(case: Case) -> None:
         case.answers(stream_of([*begun, case.wire.error_event(failure)]))
         outcome = await case.call(case.strict_request())
         with about(f"the words of the rejection {name!r} in the stream"):
-            error = case.require_error(outcome, ProviderResponseError)
-            case.require(
-                not isinstance(error, StructuredOutputUnsupportedError),
-                expected="an error that nobody takes for a reason to fall back",
-                happened=str(outcome),
-            )
+            _require_no_reason_to_fall_back(case, outcome)
             require_chunks(case, outcome, "".join(event.text for event in begun))
             received = len(case.provider.requests) - sent
             case.require(received == 1, expected="one request", happened=f"the provider received {received}")
