@@ -21,7 +21,7 @@ from typing import Any
 
 from tests.adapters import ADAPTERS, call
 from tests.cassettes.scenarios import DIRECTORY, SCENARIOS, WIRES, Scenario, cassette_path, loopback_reply
-from tests.cassettes.tape import tape
+from tests.cassettes.tape import scrub, tape
 from treelang import ProviderResponseError, UsageAwareTransport
 from treelang_conformance.outcome import Outcome
 from treelang_conformance.provider.server import Provider
@@ -139,7 +139,7 @@ def ending(outcome: Outcome) -> dict[str, Any]:
     if isinstance(error, ProviderResponseError):
         told = {"status_code": error.status_code, "retry_after": error.retry_after, "code": error.code}
     return {
-        "text": outcome.text,
+        "text": scrub(outcome.text),
         "error": type(error).__name__ if error else None,
         **told,
         "prompt_tokens": usage.prompt_tokens,

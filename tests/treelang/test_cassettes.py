@@ -7,7 +7,10 @@ reads the same bytes otherwise comes to light. It cannot tell how chunks arrive:
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import datetime
+import gzip
+import json
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -17,12 +20,22 @@ import pytest
 import yaml
 
 from tests.adapters import ADAPTERS, call
-from tests.cassettes.record import LOOPBACK, REAL_PROVIDERS, ending, main
+from tests.cassettes.record import (
+    LOOPBACK,
+    REAL_PROVIDERS,
+    RealProvider,
+    RecordingError,
+    ending,
+    main,
+    record,
+)
 from tests.cassettes.scenarios import DIRECTORY, SCENARIOS, WIRES, Scenario, cassette_path
 from tests.cassettes.tape import KEPT_REQUEST_HEADERS, KEPT_RESPONSE_HEADERS, SECRET_SHAPES, tape
-from treelang import ModelConnectionError
+from treelang import ModelConnectionError, ModelRateLimitError
 from treelang_conformance import canaries
 from treelang_conformance.outcome import Outcome
+from treelang_conformance.provider.script import Reply
+from treelang_conformance.provider.server import Provider
 
 EVERY = [pytest.param(wire, scenario, id=f"{wire}/{scenario.name}") for wire in WIRES for scenario in SCENARIOS]
 PATHS = sorted(DIRECTORY.rglob("*.yaml"))
@@ -193,3 +206,38 @@ def test_without_a_key_nothing_is_recorded_from_real_providers(
         "Nothing to record from: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or leave out --real.\n"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+USERS_KEY = "sk-users-own-0123456789"
+
+
+def test_what_a_real_provider_echoes_or_compresses_is_kept_readable_and_clean(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loopback provider stands in for the real one, with the user's key and a gateway's compression."""
+    monkeypatch.setenv("ACME_KEY", USERS_KEY)
+    path, scenario = tmp_path / "completion.yaml", SCENARIOS[0]
+    body = json.dumps(
+        {
+            "choices": [{"message": {"content": f"Your key is {USERS_KEY}."}, "finish_reason": "stop"}],
+            "organization": "org-a1B2c3D4e5",
+        }
+    )
+    headers = {"content-type": "application/json", "content-encoding": "gzip", "openai-organization": "org-a1B2c3D4e5"}
+    with Provider() as provider:
+        provider.reply(Reply.bytes(gzip.compress(body.encode()), headers=headers))
+        record("openai-chat", scenario, path, RealProvider(provider.url, "ACME_KEY"))
+        (request,) = provider.requests
+        assert request.headers["authorization"] == f"Bearer {USERS_KEY}"
+        assert label(path)["recorded_from"] == provider.url
+    assert problems(path) == []
+    outcome, _ = replay("openai-chat", scenario, path)
+    assert outcome.text == "Your key is [scrubbed]."
+
+
+def test_a_call_that_ends_otherwise_leaves_no_cassette(tmp_path: Path) -> None:
+    path = tmp_path / "completion.yaml"
+    scenario = dataclasses.replace(SCENARIOS[0], error=ModelRateLimitError)
+    with pytest.raises(RecordingError, match="the call ended normally"):
+        record("openai-chat", scenario, path)
+    assert not path.exists()
