@@ -20,7 +20,8 @@ WIRES := openai-chat anthropic-messages
 SUBJECTS := treelang_conformance.subjects
 REPORTS := build/conformance
 EVIDENCE := matrix/evidence
-MANIFEST_SCHEMA := matrix/treelang_matrix/manifest.schema.json
+GENERATED := docs/contract.md conformance/treelang_conformance/report.schema.json \
+  matrix/treelang_matrix/manifest.schema.json
 
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
@@ -59,12 +60,13 @@ conformance: $(STAMP) ## Run the kit against every adapter, show a table, write 
 test: $(STAMP) ## Run all tests
 	$(BIN)/python -m pytest $(ARGS)
 
-check: $(STAMP) ## Check style, types, generated files and the provider matrix
+check: generated ## Check style, types, generated files and the provider matrix
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(TREELANG) conformance list --markdown | diff -u docs/contract.md - || { echo "stale; renew it with: make docs"; exit 1; }
-	$(TREELANG) matrix schema | diff -u $(MANIFEST_SCHEMA) - || { echo "stale; renew it with: make docs"; exit 1; }
+	@for file in $(GENERATED); do \
+	  diff -u $$file build/generated/$${file##*/} || { echo "$$file is stale; renew it with: make docs"; exit 1; }; \
+	done
 	$(TREELANG) matrix check
 
 benchmarks: $(STAMP) ## Measure the adapters beside the bare SDKs (ratios of CPU time, on a quiet machine)
@@ -73,11 +75,15 @@ benchmarks: $(STAMP) ## Measure the adapters beside the bare SDKs (ratios of CPU
 traffic: $(STAMP) ## Replay recorded provider traffic through the adapters (TRAFFIC=file names another recording)
 	$(BIN)/python -m tests.traffic.replay $(TRAFFIC)
 
-docs: $(STAMP) ## Renew what is generated: the contract's page, the provider matrix, the published schemas
-	@mkdir -p build
-	$(TREELANG) conformance list --markdown > build/contract.md && mv build/contract.md docs/contract.md
-	$(TREELANG) matrix schema > build/manifest.schema.json && mv build/manifest.schema.json $(MANIFEST_SCHEMA)
+docs: generated ## Renew what is generated: the contract's page, the published schemas, the provider matrix
+	@for file in $(GENERATED); do cp build/generated/$${file##*/} $$file; done
 	$(TREELANG) matrix build
+
+generated: $(STAMP)
+	@mkdir -p build/generated
+	@$(TREELANG) conformance list --markdown > build/generated/contract.md
+	@$(TREELANG) conformance schema > build/generated/report.schema.json
+	@$(TREELANG) matrix schema > build/generated/manifest.schema.json
 
 evidence: ## Renew the reports that the matrix rests on, with both ends of the SDK ranges, then the matrix
 	@$(MAKE) conformance REPORTS=$(EVIDENCE)/newest
