@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
 from treelang_conformance.json_text import decode_json
 from treelang_conformance.provider.record import RecordedRequest
 
 T = TypeVar("T")
+
+_TEXT = frozenset({"text"})
 
 
 def read_body(request: RecordedRequest, path: str) -> Mapping[str, Any]:
@@ -31,6 +33,11 @@ def optional(holder: Mapping[str, Any], name: str, read: Callable[[Any, str], T]
     if name not in holder:
         return None
     return read(holder[name], f"{where}.{name}" if where else name)
+
+
+def optional_items(holder: Mapping[str, Any], name: str, read: Callable[[Any, str], T]) -> Sequence[T] | None:
+    """The items of the array `name`, each read by `read`, or `None` where it is missing."""
+    return optional(holder, name, lambda value, where: as_items(value, where, read))
 
 
 def as_object(value: Any, where: str) -> Mapping[str, Any]:
@@ -76,24 +83,38 @@ def as_boolean(value: Any, where: str) -> bool:
     return value
 
 
-def as_text(value: Any, where: str) -> str:
-    """Text given as a string, or as a list of text parts, joined."""
+def as_items(value: Any, where: str, read: Callable[[Any, str], T]) -> Sequence[T]:
+    """The items of a JSON array, each read by `read`."""
+    return [read(item, f"{where}[{index}]") for index, item in enumerate(as_list(value, where))]
+
+
+def as_some_items(value: Any, where: str, read: Callable[[Any, str], T]) -> Sequence[T]:
+    """The same of an array that must hold something."""
+    items = as_items(value, where, read)
+    if not items:
+        raise ValueError(f"{where} must not be empty")
+    return items
+
+
+def as_text(value: Any, where: str, types: Set[str] = _TEXT) -> str:
+    """Text given as a string, or as a list of text parts, joined; `types` are those of the parts."""
     if isinstance(value, str):
         return value
-    return "".join(as_text_parts(value, where))
+    return "".join(as_text_parts(value, where, types))
 
 
-def as_text_parts(value: Any, where: str) -> Sequence[str]:
+def as_text_parts(value: Any, where: str, types: Set[str] = _TEXT) -> Sequence[str]:
     """The texts of a list of text parts."""
     if not isinstance(value, list):
         raise ValueError(f"{where} must be a string or an array of text parts, not {_kind(value)}")
-    texts = []
-    for index, item in enumerate(value):
-        part = as_object(item, f"{where}[{index}]")
-        if part.get("type") != "text":
-            raise ValueError(f"{where}[{index}] must be a text part, not one of type {part.get('type')!r}")
-        texts.append(as_string(part.get("text"), f"{where}[{index}].text"))
-    return texts
+
+    def read_part(item: Any, place: str) -> str:
+        part = as_object(item, place)
+        if part.get("type") not in types:
+            raise ValueError(f"{place} must be a text part, not one of type {part.get('type')!r}")
+        return as_string(part.get("text"), f"{place}.text")
+
+    return as_items(value, where, read_part)
 
 
 def _kind(value: Any) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
-from treelang_conformance.json_text import encode_json
 from treelang_conformance.neutral import Answer
 from treelang_conformance.wires.anthropic_messages.answers import UNKNOWN_BLOCK, block_delta, message
 from treelang_conformance.wires.base import Event, EventKind
 from treelang_conformance.wires.sse import KEEP_ALIVES, encode_event
+from treelang_conformance.wires.unusable import altered, encode_bodies
 
 
 def silent_events() -> dict[str, Event]:
@@ -37,46 +36,22 @@ def silent_events() -> dict[str, Event]:
 
 def unusable_bodies() -> dict[str, bytes]:
     """JSON bodies that are no answer in this protocol; usage is sound wherever there is a place for it."""
-    values = {
-        "null": None,
-        "true": True,
-        "number": 5,
-        "string": "A redwood.",
-        "empty-array": [],
-        "array": [_sound()],
-        "empty-object": {},
-        "foreign-object": {"output": "A redwood.", "text": "A redwood."},
-        "missing-content": _changed("content", remove=True),
-        "null-content": _changed("content", value=None),
-        "number-content": _changed("content", value=5),
-        "string-content": _changed("content", value="A redwood."),
-        "object-content": _changed("content", value=_sound()["content"][0]),
-        "empty-content": _changed("content", value=[]),
-        "null-block": _changed("content", value=[None]),
-        "string-block": _changed("content", value=["A redwood."]),
-        "empty-block": _changed("content", value=[{}]),
-        "unknown-block-alone": _changed("content", value=[UNKNOWN_BLOCK]),
-        "missing-text": _changed("content", 0, "text", remove=True),
-        "null-text": _changed("content", 0, "text", value=None),
-        "number-text": _changed("content", 0, "text", value=5),
-        "array-text": _changed("content", 0, "text", value=["A redwood."]),
-        "empty-text": _changed("content", 0, "text", value=""),
+    sound = message(Answer.of("A redwood."))
+    wrong = {
+        "missing-content": altered(sound, "content", remove=True),
+        "null-content": altered(sound, "content", value=None),
+        "number-content": altered(sound, "content", value=5),
+        "string-content": altered(sound, "content", value="A redwood."),
+        "object-content": altered(sound, "content", value=sound["content"][0]),
+        "empty-content": altered(sound, "content", value=[]),
+        "null-block": altered(sound, "content", value=[None]),
+        "string-block": altered(sound, "content", value=["A redwood."]),
+        "empty-block": altered(sound, "content", value=[{}]),
+        "unknown-block-alone": altered(sound, "content", value=[UNKNOWN_BLOCK]),
+        "missing-text": altered(sound, "content", 0, "text", remove=True),
+        "null-text": altered(sound, "content", 0, "text", value=None),
+        "number-text": altered(sound, "content", 0, "text", value=5),
+        "array-text": altered(sound, "content", 0, "text", value=["A redwood."]),
+        "empty-text": altered(sound, "content", 0, "text", value=""),
     }
-    return {name: encode_json(value).encode() for name, value in values.items()}
-
-
-def _sound() -> dict[str, Any]:
-    return message(Answer.of("A redwood."))
-
-
-def _changed(*path: str | int, value: Any = None, remove: bool = False) -> dict[str, Any]:
-    """A sound message with the member at `path` replaced or removed."""
-    body = copy.deepcopy(_sound())
-    holder: Any = body
-    for step in path[:-1]:
-        holder = holder[step]
-    if remove:
-        del holder[path[-1]]
-    else:
-        holder[path[-1]] = value
-    return body
+    return encode_bodies(sound, wrong)

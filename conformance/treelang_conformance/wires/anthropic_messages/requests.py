@@ -10,13 +10,14 @@ from treelang_conformance.provider.record import RecordedRequest
 from treelang_conformance.wires.reading import (
     as_boolean,
     as_integer,
-    as_list,
     as_number,
     as_object,
+    as_some_items,
     as_string,
     as_text,
     as_text_parts,
     optional,
+    optional_items,
     read_body,
 )
 
@@ -32,11 +33,11 @@ def read(request: RecordedRequest, path: str) -> ReadRequest:
     return ReadRequest(
         model=as_string(body.get("model"), "model"),
         system=_read_system(body),
-        turns=_read_turns(body),
+        turns=as_some_items(body.get("messages"), "messages", _read_message),
         stream=optional(body, "stream", as_boolean) or False,
         temperature=optional(body, "temperature", as_number),
         max_tokens=as_integer(body.get("max_tokens"), "max_tokens"),
-        tools=_read_tools(body),
+        tools=optional_items(body, "tools", _read_tool),
         output="text" if schema is None else "strict",
         schema=schema,
         asks_usage=True,
@@ -50,25 +51,12 @@ def _read_system(body: Mapping[str, Any]) -> Sequence[str]:
     return [system] if isinstance(system, str) else as_text_parts(system, "system")
 
 
-def _read_turns(body: Mapping[str, Any]) -> Sequence[ReadMessage]:
-    messages = as_list(body.get("messages"), "messages")
-    if not messages:
-        raise ValueError("messages must not be empty")
-    return [_read_message(message, f"messages[{i}]") for i, message in enumerate(messages)]
-
-
 def _read_message(value: Any, where: str) -> ReadMessage:
     message = as_object(value, where)
     role = as_string(message.get("role"), f"{where}.role")
     if role not in _ROLES:
         raise ValueError(f"{where}.role must be user or assistant, not {role!r}; system text has a field of its own")
     return ReadMessage(role, as_text(message.get("content"), f"{where}.content"))
-
-
-def _read_tools(body: Mapping[str, Any]) -> Sequence[ReadTool] | None:
-    if "tools" not in body:
-        return None
-    return [_read_tool(tool, f"tools[{i}]") for i, tool in enumerate(as_list(body["tools"], "tools"))]
 
 
 def _read_tool(value: Any, where: str) -> ReadTool:

@@ -9,6 +9,7 @@ from treelang_conformance.provider.record import RecordedRequest
 from treelang_conformance.provider.script import Reply
 from treelang_conformance.wires.base import Event, EventKind
 from treelang_conformance.wires.openai_chat import answers, errors, oddities, requests
+from treelang_conformance.wires.openai_errors import FAILURES, envelope
 from treelang_conformance.wires.sse import encode_event
 
 _REQUEST_ID = {"x-request-id": "req_conformance"}
@@ -34,12 +35,12 @@ class OpenAIChatWire:
 
     def error(self, failure: Failure) -> Reply:
         """A failing response, `{"error": {...}}`."""
-        body = errors.envelope(failure)
+        body = envelope(failure)
         return Reply.json(body, status=failure.status, headers={**_REQUEST_ID, **failure.headers})
 
     def error_event(self, failure: Failure) -> Event:
         """An event whose data is the envelope of the error."""
-        return Event(EventKind.ERROR, encode_event(errors.envelope(failure)))
+        return Event(EventKind.ERROR, encode_event(envelope(failure)))
 
     def silent_events(self) -> Mapping[str, Event]:
         """Chunks without text for the first choice, and lines that are no chunks at all."""
@@ -59,7 +60,7 @@ class OpenAIChatWire:
 
     def failures(self) -> Mapping[str, Failure]:
         """One failure of each in-band kind."""
-        return errors.FAILURES
+        return FAILURES
 
     def read(self, request: RecordedRequest) -> ReadRequest:
         """Translate a received request; raises `ValueError` saying what is not of this protocol."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
-from treelang_conformance.json_text import encode_json
 from treelang_conformance.neutral import Answer
 from treelang_conformance.wires.base import Event, EventKind
 from treelang_conformance.wires.openai_chat.answers import (
@@ -17,6 +15,7 @@ from treelang_conformance.wires.openai_chat.answers import (
     usage_chunk,
 )
 from treelang_conformance.wires.sse import KEEP_ALIVES, encode_event
+from treelang_conformance.wires.unusable import altered, encode_bodies
 
 
 def silent_events() -> dict[str, Event]:
@@ -59,50 +58,26 @@ def silent_events() -> dict[str, Event]:
 
 def unusable_bodies() -> dict[str, bytes]:
     """JSON bodies that are no answer in this protocol; usage is sound wherever there is a place for it."""
-    values = {
-        "null": None,
-        "true": True,
-        "number": 5,
-        "string": "A redwood.",
-        "empty-array": [],
-        "array": [_sound()],
-        "empty-object": {},
-        "foreign-object": {"output": "A redwood.", "text": "A redwood."},
-        "missing-choices": _changed("choices", remove=True),
-        "null-choices": _changed("choices", value=None),
-        "string-choices": _changed("choices", value="A redwood."),
-        "object-choices": _changed("choices", value={"0": _sound()["choices"][0]}),
-        "empty-choices": _changed("choices", value=[]),
-        "null-choice": _changed("choices", 0, value=None),
-        "string-choice": _changed("choices", 0, value="A redwood."),
-        "missing-message": _changed("choices", 0, "message", remove=True),
-        "null-message": _changed("choices", 0, "message", value=None),
-        "string-message": _changed("choices", 0, "message", value="A redwood."),
-        "array-message": _changed("choices", 0, "message", value=[]),
-        "missing-content": _changed("choices", 0, "message", "content", remove=True),
-        "null-content": _changed("choices", 0, "message", "content", value=None),
-        "empty-content": _changed("choices", 0, "message", "content", value=""),
-        "number-content": _changed("choices", 0, "message", "content", value=5),
-        "true-content": _changed("choices", 0, "message", "content", value=True),
-        "object-content": _changed("choices", 0, "message", "content", value={"text": "A redwood."}),
-        "empty-content-list": _changed("choices", 0, "message", "content", value=[]),
-        "content-list-without-text": _changed("choices", 0, "message", "content", value=[UNKNOWN_PART]),
+    sound = completion(Answer.of("A redwood."))
+    wrong = {
+        "missing-choices": altered(sound, "choices", remove=True),
+        "null-choices": altered(sound, "choices", value=None),
+        "string-choices": altered(sound, "choices", value="A redwood."),
+        "object-choices": altered(sound, "choices", value={"0": sound["choices"][0]}),
+        "empty-choices": altered(sound, "choices", value=[]),
+        "null-choice": altered(sound, "choices", 0, value=None),
+        "string-choice": altered(sound, "choices", 0, value="A redwood."),
+        "missing-message": altered(sound, "choices", 0, "message", remove=True),
+        "null-message": altered(sound, "choices", 0, "message", value=None),
+        "string-message": altered(sound, "choices", 0, "message", value="A redwood."),
+        "array-message": altered(sound, "choices", 0, "message", value=[]),
+        "missing-content": altered(sound, "choices", 0, "message", "content", remove=True),
+        "null-content": altered(sound, "choices", 0, "message", "content", value=None),
+        "empty-content": altered(sound, "choices", 0, "message", "content", value=""),
+        "number-content": altered(sound, "choices", 0, "message", "content", value=5),
+        "true-content": altered(sound, "choices", 0, "message", "content", value=True),
+        "object-content": altered(sound, "choices", 0, "message", "content", value={"text": "A redwood."}),
+        "empty-content-list": altered(sound, "choices", 0, "message", "content", value=[]),
+        "content-list-without-text": altered(sound, "choices", 0, "message", "content", value=[UNKNOWN_PART]),
     }
-    return {name: encode_json(value).encode() for name, value in values.items()}
-
-
-def _sound() -> dict[str, Any]:
-    return completion(Answer.of("A redwood."))
-
-
-def _changed(*path: str | int, value: Any = None, remove: bool = False) -> dict[str, Any]:
-    """A sound completion with the member at `path` replaced or removed."""
-    body = copy.deepcopy(_sound())
-    holder: Any = body
-    for step in path[:-1]:
-        holder = holder[step]
-    if remove:
-        del holder[path[-1]]
-    else:
-        holder[path[-1]] = value
-    return body
+    return encode_bodies(sound, wrong)

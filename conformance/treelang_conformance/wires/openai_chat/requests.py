@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from treelang_conformance.neutral import ReadMessage, ReadRequest, ReadTool
@@ -10,12 +10,13 @@ from treelang_conformance.provider.record import RecordedRequest
 from treelang_conformance.wires.reading import (
     as_boolean,
     as_integer,
-    as_list,
     as_number,
     as_object,
+    as_some_items,
     as_string,
     as_text,
     optional,
+    optional_items,
     read_body,
 )
 
@@ -26,7 +27,7 @@ _TURN_ROLES = frozenset({"user", "assistant"})
 def read(request: RecordedRequest, path: str) -> ReadRequest:
     """Translate a request; raises `ValueError` saying what is not of this protocol."""
     body = read_body(request, path)
-    messages = [_read_message(message, f"messages[{i}]") for i, message in enumerate(_messages(body))]
+    messages = as_some_items(body.get("messages"), "messages", _read_message)
     output, schema_name, schema = _read_format(body)
     stream = optional(body, "stream", as_boolean) or False
     return ReadRequest(
@@ -36,19 +37,12 @@ def read(request: RecordedRequest, path: str) -> ReadRequest:
         stream=stream,
         temperature=optional(body, "temperature", as_number),
         max_tokens=_read_max_tokens(body),
-        tools=_read_tools(body),
+        tools=optional_items(body, "tools", _read_tool),
         output=output,
         schema=schema,
         schema_name=schema_name,
         asks_usage=_read_asks_usage(body, stream),
     )
-
-
-def _messages(body: Mapping[str, Any]) -> Sequence[Any]:
-    messages = as_list(body.get("messages"), "messages")
-    if not messages:
-        raise ValueError("messages must not be empty")
-    return messages
 
 
 def _read_message(value: Any, where: str) -> ReadMessage:
@@ -64,12 +58,6 @@ def _read_max_tokens(body: Mapping[str, Any]) -> int | None:
     if len(given) > 1:
         raise ValueError("max_tokens and max_completion_tokens must not both be given")
     return optional(body, given[0], as_integer) if given else None
-
-
-def _read_tools(body: Mapping[str, Any]) -> Sequence[ReadTool] | None:
-    if "tools" not in body:
-        return None
-    return [_read_tool(tool, f"tools[{i}]") for i, tool in enumerate(as_list(body["tools"], "tools"))]
 
 
 def _read_tool(value: Any, where: str) -> ReadTool:
