@@ -76,6 +76,7 @@ class LeftoversWatch:
                 yield
                 gc.collect()
         finally:
+            self._own_tasks.clear()  # they know the loop, which knows this watch: a cycle a check would pile up
             gc.unfreeze()
             sys.unraisablehook = heard
         for other in self._warned:

@@ -25,13 +25,13 @@ class Patience:
         self._seconds = seconds
         self._idle = 0.0
         self._begun = self._looked = time.monotonic()
-        self._used = time.process_time()
+        self._used: float | None = None  # not asked yet: it is a slow question, and most blocks end before the first look
 
     def is_over(self) -> bool:
         """Look at the clocks, and say whether the bound is reached."""
         now, used = time.monotonic(), time.process_time()
         passed = now - self._looked
-        if used - self._used < _IDLE_SHARE * passed:
+        if self._used is None or used - self._used < _IDLE_SHARE * passed:
             self._idle += passed
         self._looked, self._used = now, used
         return self._idle >= self._seconds or now - self._begun >= _STRETCH * self._seconds

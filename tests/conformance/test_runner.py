@@ -137,8 +137,10 @@ def test_an_expected_clause_needs_only_one_failing_check() -> None:
 def test_an_expected_failure_of_something_unknown_fails_the_run() -> None:
     report = judged(PASSES, expected_failures={"CMP-1/brings-a-text-back": KNOWN})
     assert report.problems == (
-        "expected failure CMP-1/brings-a-text-back: unknown check 'CMP-1/brings-a-text-back';"
-        " did you mean CMP-1/brings-the-text-back?",
+        (
+            "expected failure CMP-1/brings-a-text-back: unknown check 'CMP-1/brings-a-text-back';"
+            " did you mean CMP-1/brings-the-text-back?"
+        ),
     )
     assert report.exit_code == 1
 
