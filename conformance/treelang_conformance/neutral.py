@@ -20,6 +20,8 @@ class Finish(StrEnum):
     PAUSE = "pause"
     CONTEXT_WINDOW = "context-window"
     REFUSAL = "refusal"
+    FAILED = "failed"
+    """The provider gave up half-way, and says so where the reason stands."""
     UNKNOWN = "unknown"
     """A reason that no client has heard of."""
     ABSENT = "absent"

@@ -205,7 +205,7 @@ def test_the_sdk_raises_for_an_error(call: Callable[[Provider], Awaitable[Any]],
 
 
 def test_the_sdk_raises_for_an_error_inside_a_stream() -> None:
-    events = [*WIRE.events(Answer.of("A "))[:4], WIRE.error_event(WIRE.failures()["other"])]
+    events = [*WIRE.events(Answer.of("A "))[:4], *WIRE.error_events(WIRE.failures()["other"]).values()]
     assert events[-1].kind is EventKind.ERROR
     with pytest.raises(anthropic.APIStatusError) as caught:
         streamed(events)

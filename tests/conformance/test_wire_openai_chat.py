@@ -118,6 +118,7 @@ def test_running_totals_need_chunks_to_stand_on() -> None:
         (Finish.CONTENT_FILTER, "content_filter"),
         (Finish.TOOL_CALLS, "tool_calls"),
         (Finish.REFUSAL, "stop"),
+        (Finish.FAILED, "error"),
         (Finish.UNKNOWN, "x_unheard_of"),
         (Finish.ABSENT, None),
     ],
@@ -195,7 +196,7 @@ def test_the_sdk_raises_for_an_error(call: Callable[[Provider], Awaitable[Any]],
 
 
 def test_the_sdk_raises_for_an_error_inside_a_stream() -> None:
-    events = [*WIRE.events(Answer.of("A "))[:2], WIRE.error_event(WIRE.failures()["rate-limit"])]
+    events = [*WIRE.events(Answer.of("A "))[:2], *WIRE.error_events(WIRE.failures()["rate-limit"]).values()]
     assert events[-1].kind is EventKind.ERROR
     with pytest.raises(openai.APIError) as caught:
         streamed(events)

@@ -73,7 +73,8 @@ def test_the_events_of_an_answer_add_up_to_its_text_and_end_with_the_terminal_on
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
 def test_every_event_is_whole(wire: Wire, answer: Answer) -> None:
-    for event in itertools.chain(wire.events(answer), wire.silent_events().values(), [wire.error_event(Failure(500))]):
+    failures = wire.error_events(Failure(500)).values()
+    for event in itertools.chain(wire.events(answer), wire.silent_events().values(), failures):
         assert event.data.decode().endswith("\n")
         assert event.data.strip() == b"" or event.data.count(b"\n\n") == 1
         assert event.data.endswith(b"\n\n") or event.data == b"\n"
@@ -148,7 +149,10 @@ def test_a_failure_can_replace_the_envelope(wire: Wire, body: Any) -> None:
     failure = Failure(418, headers={"retry-after": "3"}, body=body)
     reply = wire.error(failure)
     assert (reply.status, reply.headers["retry-after"], body_of(reply)) == (418, "3", body)
-    assert json.dumps(body, separators=(",", ":")).encode() in wire.error_event(failure).data
+    reported = {body_of(reply) == body and reply.status == 200 for reply in wire.in_band_errors(failure).values()}
+    assert reported == {True}
+    told = json.dumps(body, separators=(",", ":")).encode()
+    assert all(told in event.data for event in wire.error_events(failure).values())
 
 
 def test_an_error_has_the_words_of_the_failure(wire: Wire) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -114,11 +113,11 @@ BROKEN_BODIES: Mapping[str, ErrorReply] = {
 """Bodies of failing responses that never come whole, by what becomes of them."""
 
 
-def in_band(case: Case, failure: Failure) -> Reply:
-    """The failure under a successful status, in the form that this mode's caller asked for."""
+def in_band(case: Case, failure: Failure) -> Mapping[str, Reply]:
+    """The failure under a successful status, in each form that it takes where this mode's caller asked."""
     if case.mode is Mode.STREAM:
-        return stream_of([case.wire.error_event(failure)])
-    return dataclasses.replace(case.wire.error(failure), status=200)
+        return {form: stream_of([event]) for form, event in case.wire.error_events(failure).items()}
+    return case.wire.in_band_errors(failure)
 
 
 # --- answers that break off ---

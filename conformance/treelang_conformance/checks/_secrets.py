@@ -61,7 +61,10 @@ def echoes(case: Case) -> dict[str, Answer | Script]:
 
 def _as_names(case: Case, what: str, secret: str) -> Mapping[str, Reply]:
     failure = Failure(400, secret, type=secret, code=secret, param=secret)
-    return {f"{what} as a code": case.wire.error(failure), f"{what} as a code in-band": in_band(case, failure)}
+    return {
+        f"{what} as a code": case.wire.error(failure),
+        **{f"{what} as a code in-band in the form {form!r}": reply for form, reply in in_band(case, failure).items()},
+    }
 
 
 def leaks(error: BaseException) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
@@ -21,7 +22,7 @@ from treelang_conformance.outcome import Outcome
 from treelang_conformance.provider.script import Close, Gate, Reply, Reset, Script, Send, Step, Wait
 from treelang_conformance.registry import Mode
 from treelang_conformance.violation import Violation
-from treelang_conformance.wires.base import Event, EventKind
+from treelang_conformance.wires.base import Event
 
 TEXTS = {
     "plain": "The tallest tree is a coast redwood.",
@@ -102,13 +103,15 @@ def events_to_first_text(case: Case, answer: Answer) -> list[Event]:
     return events[: first + 1]
 
 
-def events_until(case: Case, answer: Answer, kind: EventKind) -> list[Event]:
-    """The events of an answer that come before the first one of a kind."""
-    events = list(case.wire.events(answer))
-    place = next((index for index, event in enumerate(events) if event.kind is kind), None)
-    if place is None:
-        case.not_applicable(f"a stream of this wire has no {kind.value} event")
-    return events[:place]
+def events_to_completion(case: Case, answer: Answer) -> list[Event]:
+    """The events of an answer that come before the sign of completion."""
+    events = case.wire.events(answer)
+    return list(itertools.takewhile(lambda event: event.kind is not case.wire.completion_sign, events))
+
+
+def error_event(case: Case, failure: Failure) -> Event:
+    """A failure inside a stream in one of the wire's forms, for checks to which all are the same."""
+    return next(iter(case.wire.error_events(failure).values()))
 
 
 # --- calls ---

@@ -39,7 +39,11 @@ def _faults(case: Case) -> dict[str, Answer | Script]:
 
 def _invalid_answers(case: Case) -> dict[str, Answer | Script]:
     return {
-        **{f"the {name} failure in-band": in_band(case, failure) for name, failure in case.wire.failures().items()},
+        **{
+            f"the {name} failure in-band in the form {form!r}": reply
+            for name, failure in case.wire.failures().items()
+            for form, reply in in_band(case, failure).items()
+        },
         "a page in place of an answer": Reply.bytes(b"<html></html>", headers={"content-type": "text/html"}),
         "an answer of another shape": Reply.bytes(b"{}", headers={"content-type": "application/json"}),
         "an answer that was broken off": Answer.of("A red", finish=Finish.LENGTH),

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 from treelang import ModelAuthenticationError, ModelRateLimitError, ModelTransportError
 from treelang_conformance.case import Case
-from treelang_conformance.checks._faults import ANSWER, require_kind
-from treelang_conformance.checks._vocabulary import events_to_first_text, require_chunks, stream_of
+from treelang_conformance.checks._faults import ANSWER, in_band, require_kind
+from treelang_conformance.checks._vocabulary import about, events_to_first_text, require_chunks, stream_of
 from treelang_conformance.neutral import Failure
-from treelang_conformance.provider.script import Close, Reply
+from treelang_conformance.provider.script import Close, Step
 from treelang_conformance.registry import BOTH, Mode, check
+from treelang_conformance.wires.base import Event
 
 _KINDS: Mapping[str, type[ModelTransportError]] = {
     "authentication": ModelAuthenticationError,
@@ -22,10 +22,6 @@ _KINDS: Mapping[str, type[ModelTransportError]] = {
 _IN_BAND = {name: name for name in _KINDS}
 
 
-def _under_success(case: Case, failure: Failure) -> Reply:
-    return dataclasses.replace(case.wire.error(failure), status=200)
-
-
 @check(
     "ERR-11",
     modes=BOTH,
@@ -34,8 +30,10 @@ def _under_success(case: Case, failure: Failure) -> Reply:
 )
 async def an_error_object_under_success_is_classified(case: Case, name: str) -> None:
     """An error object as the whole body of a 200 raises the kind that its type or code names."""
-    case.answers(_under_success(case, case.wire.failures()[name]))
-    require_kind(case, await case.call(), _KINDS[name])
+    for form, reply in case.wire.in_band_errors(case.wire.failures()[name]).items():
+        case.answers(reply)
+        with about(f"the form {form!r}"):
+            require_kind(case, await case.call(), _KINDS[name])
 
 
 _BY_TYPE = "Classify by the type or code inside the event; the SDK's exception for it has no useful status or class."
@@ -44,20 +42,22 @@ _BY_TYPE = "Classify by the type or code inside the event; the SDK's exception f
 @check("ERR-11", modes=(Mode.STREAM,), over=_IN_BAND, hint=_BY_TYPE)
 async def an_error_event_before_any_chunk_is_classified(case: Case, name: str) -> None:
     """An error as the first event of a stream raises the kind that its type or code names."""
-    case.answers(stream_of([case.wire.error_event(case.wire.failures()[name])]))
-    outcome = await case.call()
-    require_kind(case, outcome, _KINDS[name])
-    require_chunks(case, outcome, "")
+    await _require_kind_after(case, [], name)
 
 
 @check("ERR-11", modes=(Mode.STREAM,), over=_IN_BAND, hint=_BY_TYPE)
 async def an_error_event_after_a_chunk_is_classified(case: Case, name: str) -> None:
     """An error event behind a chunk raises its kind after that chunk, though the connection is then cut."""
-    begun = events_to_first_text(case, ANSWER)
-    case.answers(stream_of([*begun, case.wire.error_event(case.wire.failures()[name])], Close()))
-    outcome = await case.call()
-    require_kind(case, outcome, _KINDS[name])
-    require_chunks(case, outcome, "".join(event.text for event in begun))
+    await _require_kind_after(case, events_to_first_text(case, ANSWER), name, Close())
+
+
+async def _require_kind_after(case: Case, begun: list[Event], name: str, *then: Step) -> None:
+    for form, event in case.wire.error_events(case.wire.failures()[name]).items():
+        case.answers(stream_of([*begun, event], *then))
+        outcome = await case.call()
+        with about(f"the form {form!r}"):
+            require_kind(case, outcome, _KINDS[name])
+            require_chunks(case, outcome, "".join(event.text for event in begun))
 
 
 @check("ERR-11", modes=BOTH, hint="A type that is not known is still an error: the plain kind, not a normal end.")
@@ -65,6 +65,7 @@ async def an_error_of_an_unknown_type_is_a_plain_transport_error(case: Case) -> 
     """An error of a type that nobody has heard of, and of a message that names others, raises `ModelTransportError`."""
     words = "authentication_error: invalid_api_key, rate_limit_exceeded, 401 Unauthorized, 429 Too Many Requests"
     failure = Failure(500, words, type="x_unheard_of", code="x_unheard_of")
-    event = stream_of([case.wire.error_event(failure)])
-    case.answers(event if case.mode is Mode.STREAM else _under_success(case, failure))
-    require_kind(case, await case.call(), ModelTransportError)
+    for form, reply in in_band(case, failure).items():
+        case.answers(reply)
+        with about(f"the form {form!r}"):
+            require_kind(case, await case.call(), ModelTransportError)

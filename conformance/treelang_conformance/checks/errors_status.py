@@ -108,7 +108,8 @@ async def the_providers_own_code_is_on_the_error(case: Case) -> None:
     """`code` is the type or the code that the provider gave, under a failing status and in-band."""
     for name, failure in case.wire.failures().items():
         own = {failure.type, failure.code} - {None}
-        replies = {f"status {failure.status}": case.wire.error(failure), "an error in-band": in_band(case, failure)}
+        reported = {f"an error in-band in the form {form!r}": reply for form, reply in in_band(case, failure).items()}
+        replies = {f"status {failure.status}": case.wire.error(failure), **reported}
         for where, reply in replies.items():
             case.answers(reply)
             error = case.require_error(await case.call(), ModelTransportError)

@@ -15,8 +15,9 @@ from treelang_conformance.case import Case
 from treelang_conformance.checks._vocabulary import (
     SHORT_TIMEOUT,
     about,
+    error_event,
+    events_to_completion,
     events_to_first_text,
-    events_until,
     opened,
     require_chunks,
     require_refused_after,
@@ -26,7 +27,7 @@ from treelang_conformance.checks._vocabulary import (
 from treelang_conformance.neutral import Answer, Failure, Finish
 from treelang_conformance.provider.script import Close, Framing, Gate, Reply, Reset, Send, Stall, Step, Wait
 from treelang_conformance.registry import Mode, check
-from treelang_conformance.wires.base import Event, EventKind
+from treelang_conformance.wires.base import Event
 
 _STREAM = (Mode.STREAM,)
 _ANSWER = Answer.of("A ", "red", "wood.")
@@ -44,7 +45,7 @@ def _text(events: Sequence[Event]) -> str:
 )
 async def a_stream_without_sign_of_completion_is_refused(case: Case, framing: Framing) -> None:
     """A stream that ends cleanly after any event before the sign of completion yields its chunks and then raises."""
-    events = events_until(case, _ANSWER, case.wire.completion_sign)
+    events = events_to_completion(case, _ANSWER)
     for count in range(len(events) + 1):
         steps = [Send(event.data) for event in events[:count]]
         case.answers(Reply(headers={"content-type": "text/event-stream"}, body=steps, framing=framing))
@@ -99,13 +100,15 @@ _PLACES: dict[str, int] = {"in-place-of-the-answer": 0, "before-any-text": 1, "a
 async def an_error_in_the_stream_is_the_error_outside(case: Case, row: tuple[str, str]) -> None:
     """An error event raises what the same failure raises outside a stream, after the chunks that came."""
     kind, place = row
-    events = events_until(case, _ANSWER, EventKind.FINISH)
+    events = events_to_completion(case, _ANSWER)
     texts = [index for index, event in enumerate(events) if event.text]
     before = events[: [0, texts[0], texts[0] + 1, len(events)][_PLACES[place]]]
-    case.answers(stream_of([*before, case.wire.error_event(case.wire.failures()[kind])]))
-    outcome = await case.call()
-    case.require_error(outcome, _KINDS[kind], exactly=True)
-    require_chunks(case, outcome, _text(before))
+    for form, event in case.wire.error_events(case.wire.failures()[kind]).items():
+        case.answers(stream_of([*before, event]))
+        outcome = await case.call()
+        with about(f"the form {form!r}"):
+            case.require_error(outcome, _KINDS[kind], exactly=True)
+            require_chunks(case, outcome, _text(before))
 
 
 _LOSSES: dict[str, tuple[Step, bool]] = {
@@ -146,7 +149,7 @@ async def a_connection_lost_before_the_first_event_is_a_connection_error(case: C
 @check("STR-8", modes=_STREAM, hint="A body that is shorter than its Content-Length is a lost connection, not an end.")
 async def a_stream_short_of_its_length_is_a_connection_error(case: Case) -> None:
     """A stream that breaks off short of its promised length raises `ModelConnectionError`."""
-    events = events_until(case, _ANSWER, EventKind.FINISH)
+    events = events_to_completion(case, _ANSWER)
     body: list[Step] = [*(Send(event.data) for event in events), Close(), Send(b"the rest")]
     case.answers(Reply(headers={"content-type": "text/event-stream"}, body=body, framing="length"))
     case.require_error(await case.call(), ModelConnectionError)
@@ -187,7 +190,7 @@ _AFTERMATHS: dict[str, Callable[[Case], Sequence[Step]]] = {
     "is-lost": lambda _: [Close()],
     "brings-text": lambda case: [Send(_first_text(case).data)],
     "brings-text-and-stays-open": lambda case: [Send(_first_text(case).data), Stall()],
-    "brings-an-error": lambda case: [Send(case.wire.error_event(Failure(500)).data)],
+    "brings-an-error": lambda case: [Send(error_event(case, Failure(500)).data)],
     "brings-noise": lambda case: [Send(b"\xff" + _first_text(case).data[-8:]), Stall()],
 }
 

@@ -12,6 +12,7 @@ from treelang_conformance.case import Case
 from treelang_conformance.checks._vocabulary import (
     FAILURES,
     ReplyMaker,
+    error_event,
     events_to_first_text,
     opened,
     require_nothing_left,
@@ -127,7 +128,7 @@ def _then_open(case: Case, *more: bytes) -> Script:
 
 
 _LEFT_OPEN: dict[str, ReplyMaker] = {
-    "error-event-held-open": lambda case: _then_open(case, case.wire.error_event(Failure(500)).data),
+    "error-event-held-open": lambda case: _then_open(case, error_event(case, Failure(500)).data),
     "broken-event-held-open": lambda case: _then_open(case, _broken(case)),
     "error-status": lambda case: case.wire.error(Failure(500)),
     "html-held-open": lambda _: Reply(body=(Send(b"<html>"),), headers={"content-type": "text/html"}),

@@ -20,6 +20,7 @@ from treelang_conformance.checks._vocabulary import (
 from treelang_conformance.neutral import Failure
 from treelang_conformance.outcome import Outcome, shortened
 from treelang_conformance.registry import BOTH, Mode, check
+from treelang_conformance.wires.base import Event
 
 _JSON_MODE = {"type": "json_object"}
 
@@ -240,14 +241,19 @@ async def other_requests_are_not_asked_for_json(case: Case) -> None:
 )
 async def nothing_falls_back_after_a_chunk(case: Case) -> None:
     """A strict stream that fails after a chunk raises the failure, and no second request is sent."""
-    begun = events_to_first_text(case, ANSWER)
     for name, rejection in case.wire.rejections().items():
-        sent = len(case.provider.requests)
         failure = Failure(400, rejection.message, rejection.type, rejection.code, rejection.param, body=rejection.body)
-        case.answers(stream_of([*begun, case.wire.error_event(failure)]))
-        outcome = await case.call(case.strict_request())
-        with about(f"the words of the rejection {name!r} in the stream"):
-            _require_no_reason_to_fall_back(case, outcome)
-            require_chunks(case, outcome, "".join(event.text for event in begun))
-            received = len(case.provider.requests) - sent
-            case.require(received == 1, expected="one request", happened=f"the provider received {received}")
+        for form, event in case.wire.error_events(failure).items():
+            with about(f"the words of the rejection {name!r} in the stream, in the form {form!r}"):
+                await _require_no_second_request(case, event)
+
+
+async def _require_no_second_request(case: Case, error: Event) -> None:
+    begun = events_to_first_text(case, ANSWER)
+    sent = len(case.provider.requests)
+    case.answers(stream_of([*begun, error]))
+    outcome = await case.call(case.strict_request())
+    _require_no_reason_to_fall_back(case, outcome)
+    require_chunks(case, outcome, "".join(event.text for event in begun))
+    received = len(case.provider.requests) - sent
+    case.require(received == 1, expected="one request", happened=f"the provider received {received}")

@@ -8,7 +8,7 @@ from typing import Any
 from treelang import ModelUsage
 from treelang_conformance.case import Case
 from treelang_conformance.checks._usage import USAGE, require_counters, require_nothing_reported, require_usage
-from treelang_conformance.checks._vocabulary import opened, rest_of, stream_of
+from treelang_conformance.checks._vocabulary import error_event, opened, rest_of, stream_of
 from treelang_conformance.neutral import Answer, Block, Failure, Finish, RawUsage, Refusal, Text, ToolCall, Usage
 from treelang_conformance.provider.script import Close, Gate, Reset, Send, Step, Wait
 from treelang_conformance.registry import BOTH, Mode, check
@@ -114,7 +114,8 @@ _UNREADABLE: dict[str, Usage | RawUsage | None] = {
 )
 async def usage_that_cannot_be_read_is_zero(case: Case, usage: Usage | RawUsage | None) -> None:
     """Usage that is missing, null or malformed harms no answer and reads as zero, not reported."""
-    running = (usage,) if isinstance(usage, Usage) else ()  # wires that report twice are wrong twice
+    # Wires that report twice are wrong twice.
+    running = (usage,) if isinstance(usage, Usage) and case.wire.has_running_usage else ()
     case.answers(Answer.of("A ", "redwood.", usage=usage, running=running))
     outcome = await case.call()
     case.require_text(outcome, "A redwood.")
@@ -180,11 +181,12 @@ async def the_usage_of_a_refused_answer_is_published(case: Case, row: tuple[tupl
 )
 async def the_usage_of_a_stream_that_fails_later_is_published(case: Case, loss: Step | None) -> None:
     """A stream that fails after it reported usage leaves what it had reported."""
+    _require_running_usage(case)
     reported = Usage(11, 2)
     answer = Answer.of("A ", "red", "wood.", usage=Usage(11, 7), running=(reported,))
     events = case.wire.events(answer)
     first = next(index for index, event in enumerate(events) if event.text)
-    end = loss or Send(case.wire.error_event(Failure(529)).data)
+    end = loss or Send(error_event(case, Failure(529)).data)
     gate = Gate("the failure")
     case.answers(stream_of(events[: first + 1], Wait(gate), end))
     async with opened(case) as stream:
@@ -193,6 +195,11 @@ async def the_usage_of_a_stream_that_fails_later_is_published(case: Case, loss: 
         outcome = await rest_of(case, stream)
     case.require(outcome.error, expected="the stream to fail", happened=str(outcome))
     require_counters(case, case.usage(await case.transport()), reported)
+
+
+def _require_running_usage(case: Case) -> None:
+    if not case.wire.has_running_usage:
+        case.not_applicable("a stream of this wire reports usage once, at its very end")
 
 
 _TOTALS: dict[str, tuple[Sequence[Usage], Usage, Usage]] = {
@@ -218,6 +225,7 @@ _TOTALS: dict[str, tuple[Sequence[Usage], Usage, Usage]] = {
 )
 async def the_last_total_of_each_counter_stands(case: Case, row: tuple[Sequence[Usage], Usage, Usage]) -> None:
     """Where a stream reports running totals, the last non-null value of each counter stands."""
+    _require_running_usage(case)
     running, final, stands = row
     case.answers(Answer.of("A ", "red", "wood.", usage=final, running=tuple(running)))
     outcome = await case.call()

@@ -54,6 +54,8 @@ class Wire(Protocol):
     """The kind of event without which a stream is unfinished (clause STR-5): `FINISH` or `TERMINAL`."""
     has_json_mode: bool
     """Whether the protocol has a JSON mode of its own, besides strict output."""
+    has_running_usage: bool
+    """Whether a stream can report totals before the final ones (`Answer.running`)."""
 
     def completion(self, answer: Answer) -> Reply:
         """The response to a request that asked for no stream."""
@@ -67,8 +69,15 @@ class Wire(Protocol):
         """A failing response in the protocol's own envelope."""
         ...
 
-    def error_event(self, failure: Failure) -> Event:
-        """The same failure reported inside a stream (`failure.status` is then not on the wire)."""
+    def in_band_errors(self, failure: Failure) -> Mapping[str, Reply]:
+        """The same failure in place of a completion, under status 200, by the name of each form that it takes.
+
+        `failure.status` is then not on the wire.
+        """
+        ...
+
+    def error_events(self, failure: Failure) -> Mapping[str, Event]:
+        """The same failure reported inside a stream, by the name of each form that it takes."""
         ...
 
     def silent_events(self) -> Mapping[str, Event]:

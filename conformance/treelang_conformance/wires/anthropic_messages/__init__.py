@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 from treelang_conformance.neutral import Answer, Failure, ReadRequest
@@ -22,6 +23,7 @@ class AnthropicMessagesWire:
     model = answers.MODEL
     finishes = frozenset(answers.FINISH_WORDS)
     completion_sign = EventKind.TERMINAL
+    has_running_usage = True
     has_json_mode = False
 
     def completion(self, answer: Answer) -> Reply:
@@ -37,9 +39,13 @@ class AnthropicMessagesWire:
         body = errors.envelope(failure)
         return Reply.json(body, status=failure.status, headers={**_REQUEST_ID, **failure.headers})
 
-    def error_event(self, failure: Failure) -> Event:
+    def in_band_errors(self, failure: Failure) -> Mapping[str, Reply]:
+        """The envelope of the error in place of the answer."""
+        return {"envelope": dataclasses.replace(self.error(failure), status=200)}
+
+    def error_events(self, failure: Failure) -> Mapping[str, Event]:
         """An `error` event whose data is the envelope of the error."""
-        return Event(EventKind.ERROR, encode_event(errors.envelope(failure), name="error"))
+        return {"envelope": Event(EventKind.ERROR, encode_event(errors.envelope(failure), name="error"))}
 
     def silent_events(self) -> Mapping[str, Event]:
         """Pings, deltas without text, and lines that are no events at all."""

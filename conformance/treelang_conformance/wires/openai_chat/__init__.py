@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 from treelang_conformance.neutral import Answer, Failure, ReadRequest
@@ -23,6 +24,7 @@ class OpenAIChatWire:
     model = answers.MODEL
     finishes = frozenset(answers.FINISH_WORDS)
     completion_sign = EventKind.FINISH  # some servers never send [DONE]
+    has_running_usage = True
     has_json_mode = True
 
     def completion(self, answer: Answer) -> Reply:
@@ -38,9 +40,13 @@ class OpenAIChatWire:
         body = envelope(failure)
         return Reply.json(body, status=failure.status, headers={**_REQUEST_ID, **failure.headers})
 
-    def error_event(self, failure: Failure) -> Event:
+    def in_band_errors(self, failure: Failure) -> Mapping[str, Reply]:
+        """The envelope of the error in place of the answer."""
+        return {"envelope": dataclasses.replace(self.error(failure), status=200)}
+
+    def error_events(self, failure: Failure) -> Mapping[str, Event]:
         """An event whose data is the envelope of the error."""
-        return Event(EventKind.ERROR, encode_event(envelope(failure)))
+        return {"envelope": Event(EventKind.ERROR, encode_event(envelope(failure)))}
 
     def silent_events(self) -> Mapping[str, Event]:
         """Chunks without text for the first choice, and lines that are no chunks at all."""

@@ -29,6 +29,7 @@ FINISH_WORDS: Mapping[Finish, str | None] = {
     Finish.CONTENT_FILTER: "content_filter",
     Finish.TOOL_CALLS: "tool_calls",
     Finish.REFUSAL: "stop",  # the message's own field tells it
+    Finish.FAILED: "error",  # OpenRouter, Mistral
     Finish.UNKNOWN: "x_unheard_of",
     Finish.ABSENT: None,
 }
