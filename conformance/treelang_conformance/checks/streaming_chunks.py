@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import tracemalloc
 from collections.abc import Callable, Iterable, Sequence
 
+from treelang import ProviderResponseError
 from treelang_conformance.case import Case
 from treelang_conformance.checks._vocabulary import TEXTS, about, opened, pieces, stream_of
 from treelang_conformance.neutral import Answer, Block, ServerToolCall, Text, Thinking, UnknownBlock
@@ -260,15 +262,18 @@ _CHUNKS = 48
     hint="Keep no list of the chunks or events that have been yielded; what was read can be forgotten.",
 )
 async def memory_does_not_grow_with_the_stream(case: Case) -> None:
-    """Half-way through a long stream and at its end about the same memory is in use."""
+    """Half-way through a long stream and at its last chunk about the same memory is in use."""
     events = case.wire.events(Answer.of(*[_CHUNK] * _CHUNKS))
-    case.answers(stream_of(events))
+    last = max(index for index, event in enumerate(events) if event.text)
+    # The rest is not sent: on some wires it repeats the whole text, and the provider's own memory would be measured.
+    case.answers(stream_of(events[: last + 1]))
     held: list[int] = []
     tracemalloc.start()
     try:
-        async with opened(case) as stream:
-            async for _ in stream:
-                held.append(tracemalloc.get_traced_memory()[0])  # noqa: PERF401  # measured while the stream runs
+        with contextlib.suppress(ProviderResponseError):
+            async with opened(case) as stream:
+                async for _ in stream:
+                    held.append(tracemalloc.get_traced_memory()[0])  # noqa: PERF401  # measured while the stream runs
     finally:
         tracemalloc.stop()
     growth, streamed = held[-1] - held[len(held) // 4], len(_CHUNK) * (len(held) * 3 // 4)
