@@ -30,7 +30,8 @@ _NAMES = (
 """Names that no provider has, among them what a look-up by pattern, path or format would stumble over."""
 
 
-def _capabilities(case: Case, transport: ModelTransport, model: str) -> ModelCapabilities:
+def declared_capabilities(case: Case, transport: ModelTransport, model: str) -> ModelCapabilities:
+    """What the transport declares for a model; anything but a `ModelCapabilities` is a violation."""
     assert isinstance(transport, CapabilityAwareTransport)  # noqa: S101  # the check requires the feature
     try:
         declared = transport.capabilities(model)
@@ -58,7 +59,7 @@ async def any_model_has_capabilities(case: Case) -> None:
     """`capabilities(model)` returns `ModelCapabilities` for any string, twice the same, without asking anybody."""
     transport = await case.transport()
     for model in (case.wire.model, *_NAMES):
-        first, again = (_capabilities(case, transport, model) for _ in range(2))
+        first, again = (declared_capabilities(case, transport, model) for _ in range(2))
         case.require(
             first == again,
             expected=f"capabilities({shortened(model)}) to be the same each time",
@@ -73,11 +74,11 @@ async def any_model_has_capabilities(case: Case) -> None:
 async def calls_do_not_change_capabilities(case: Case) -> None:
     """What is declared for a model is the same before and after a call, and on another transport."""
     transport, model = await case.transport(), case.wire.model
-    before = _capabilities(case, transport, model)
+    before = declared_capabilities(case, transport, model)
     case.answers(Answer.of("A redwood."))
     await case.call()
     for later in (transport, await case.transport(fresh=True)):
-        after = _capabilities(case, later, model)
+        after = declared_capabilities(case, later, model)
         case.require(after == before, expected=f"{before} again", happened=f"capabilities({model!r}) gave {after}")
 
 
@@ -91,7 +92,7 @@ async def an_unknown_model_can_nothing(case: Case) -> None:
     transport = await case.transport()
     known = case.wire.model
     for model in (*_NAMES, known[::-1], f"x{known}", f"un-{known}"):
-        declared = _capabilities(case, transport, model)
+        declared = declared_capabilities(case, transport, model)
         case.require(
             declared == ModelCapabilities(),
             expected=f"no capability for the unknown model {shortened(model)}",
@@ -108,7 +109,7 @@ async def an_unknown_model_can_nothing(case: Case) -> None:
 async def declared_temperature_is_sent(case: Case) -> None:
     """Where temperature is declared for the model, it is on the wire."""
     transport = await case.transport()
-    if not _capabilities(case, transport, case.wire.model).temperature:
+    if not declared_capabilities(case, transport, case.wire.model).temperature:
         case.not_applicable(f"temperature is not declared for {case.wire.model}")
     case.answers(Answer.of("A redwood."))
     case.require_text(await case.call(case.request(temperature=0.3)), "A redwood.")
@@ -125,7 +126,7 @@ async def declared_temperature_is_sent(case: Case) -> None:
 async def declared_strict_output_is_sent(case: Case) -> None:
     """Where strict output is declared for the model, the schema is on the wire as strict."""
     transport = await case.transport()
-    if not _capabilities(case, transport, case.wire.model).strict_json_schema:
+    if not declared_capabilities(case, transport, case.wire.model).strict_json_schema:
         case.not_applicable(f"strict output is not declared for {case.wire.model}")
     case.answers(Answer.of("{}"))
     case.require_text(await case.call(case.strict_request()), "{}")

@@ -27,10 +27,11 @@ _STREAM = (Mode.STREAM,)
 )
 async def the_chunks_are_the_text(case: Case, text: str) -> None:
     """The chunks of a stream together are the provider's text, character by character, and none is empty."""
-    case.answers(Answer.of(*pieces(text)))
-    outcome = await case.call()
-    case.require_text(outcome, text)
-    _require_chunks_of_text(case, outcome)
+    for answer in (Answer.of(text), Answer.of(*pieces(text))):
+        case.answers(answer)
+        outcome = await case.call()
+        case.require_text(outcome, text)
+        _require_chunks_of_text(case, outcome)
 
 
 _MIXED: dict[str, tuple[Block, ...]] = {
