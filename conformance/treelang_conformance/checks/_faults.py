@@ -172,12 +172,24 @@ async def call_each(
 ) -> dict[str, Outcome]:
     """Make one call for each reply, all at the same time, so that what they wait for is waited for once.
 
-    A call begins when the request of the one before it has been received: so each gets its own reply.
+    A request is answered by the number in its last message, so that each call gets its own reply, whatever becomes
+    of the others. A call begins when the one before it has sent its request or has ended: so none waits for the
+    processor while its client's timeout runs.
     """
+    request = case.request() if request is None else request
+    *before, last = request["messages"]
+    scripts = [reply_to(case, reply) if isinstance(reply, Answer) else reply for reply in replies.values()]
+    case.provider.answer_by(lambda received: scripts[int(_number_in(received.body))])
     calls: dict[str, asyncio.Task[Outcome]] = {}
-    for name, reply in replies.items():
+    for number, name in enumerate(replies):
         expected = len(case.provider.requests) + 1
-        case.answers(reply)
-        calls[name] = asyncio.create_task(case.call(request, transport=transport))
-        await case.within(case.provider.request_received(expected), f"the request of call {len(calls)}")
+        numbered = {**request, "messages": [*before, {**last, "content": f"{last['content']} (call {number})"}]}
+        calls[name] = asyncio.create_task(case.call(numbered, transport=transport))
+        sent = asyncio.create_task(case.provider.request_received(expected))
+        await asyncio.wait({sent, calls[name]}, return_when=asyncio.FIRST_COMPLETED)
+        sent.cancel()
     return {name: await call for name, call in calls.items()}
+
+
+def _number_in(body: bytes) -> bytes:
+    return body.rpartition(b"(call ")[2].partition(b")")[0]
