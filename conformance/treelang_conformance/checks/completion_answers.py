@@ -185,6 +185,7 @@ _NO_WHOLE_TEXT: dict[str, Answer] = {
     "tool-call-with-a-natural-stop": Answer((_CALL,), Finish.STOP),
     "tool-call-after-text-with-a-natural-stop": Answer((Text(("Let me look.",)), _CALL), Finish.STOP),
     "refusal": Answer((Refusal("I cannot help with that."),), Finish.STOP),
+    "refusal-after-text": Answer((Text(("Let me see. ",)), Refusal("I cannot help with that.")), Finish.STOP),
     "no-blocks": Answer(()),
     "empty-text": Answer.of(""),
     "only-thinking": Answer((Thinking("Let me think."),)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 
 from treelang import ModelTransport
 from treelang_conformance.case import Case
@@ -12,6 +13,7 @@ from treelang_conformance.checks._vocabulary import (
     SHORT_TIMEOUT,
     ReplyMaker,
     Withholding,
+    about,
     halved,
     held,
     opened,
@@ -30,25 +32,36 @@ async def a_call_makes_one_request(case: Case) -> None:
     """A call that is answered makes exactly one HTTP request."""
     case.answers(_ANSWER)
     case.require_text(await case.call(), _ANSWER.text)
-    _require_one_request(case)
+    _require_requests(case, 1)
 
 
 _AT_ONCE = {"retry-after-ms": "1", "x-should-retry": "true"}
 """A provider's invitation to retry at once: who retries at all does it now, and not after a back-off."""
 
 
-def _inviting(status: int) -> ReplyMaker:
-    return lambda case: case.wire.error(Failure(status, headers=_AT_ONCE))
+@check(
+    "CMP-2",
+    modes=BOTH,
+    hint="The SDK's client retries by default, and more so when the provider asks for it: build it with no retries.",
+)
+async def an_invitation_to_retry_is_left_to_the_caller(case: Case) -> None:
+    """A failing status that comes with an invitation to retry makes exactly one HTTP request all the same."""
+    statuses = (408, 409, 429, 500, 503, 529)
+    for number, status in enumerate(statuses, 1):
+        case.provider.answer_by(_always(case.wire.error(Failure(status, headers=_AT_ONCE))))
+        with about(f"status {status}"):
+            await case.call()
+            _require_requests(case, number)
 
 
 @check(
     "CMP-2",
     modes=BOTH,
-    over={**{str(status): _inviting(status) for status in (408, 409, 429, 500, 503, 529)}, **FAILURES},
+    over=FAILURES,
     hint="The SDK's client retries by default: build it with no retries, also for timeouts and lost connections.",
 )
 async def a_failed_call_makes_one_request(case: Case, failure: ReplyMaker) -> None:
-    """A call that fails, even when the provider invites a retry, makes exactly one HTTP request."""
+    """A call that fails, in whatever way, makes exactly one HTTP request."""
     await _require_one_request_for(case, failure(case), await case.transport())
 
 
@@ -62,12 +75,20 @@ async def _require_one_request_for(case: Case, failure: Answer | Script, transpo
     case.answers(*[failure] * 4)
     outcome = await case.call(transport=transport)
     case.require(outcome.error, expected="the failure of the only request to be raised", happened=str(outcome))
-    _require_one_request(case)
+    _require_requests(case, 1)
 
 
-def _require_one_request(case: Case) -> None:
+def _always(reply: Script) -> Callable[[RecordedRequest], Script]:
+    return lambda _: reply
+
+
+def _require_requests(case: Case, calls: int) -> None:
     sent = len(case.provider.requests)
-    case.require(sent == 1, expected="exactly one HTTP request", happened=f"the provider received {sent}")
+    case.require(
+        sent == calls,
+        expected="exactly one HTTP request a call",
+        happened=f"the provider received {sent} for {calls} call(s)",
+    )
 
 
 @check(
@@ -115,12 +136,11 @@ async def twenty_calls_at_once_keep_their_answers(case: Case) -> None:
     hint="Release the connection and clear the call's state on every way out, good or bad.",
 )
 async def the_next_call_is_served_after_a_failure(case: Case, failure: ReplyMaker) -> None:
-    """After a call that failed, in whatever way, the same transport serves the next one, and again."""
-    case.answers(failure(case), _ANSWER, failure(case), _ANSWER)
-    for _ in range(2):
-        failed = await case.call()
-        case.require(failed.error, expected="the call to fail", happened=str(failed))
-        case.require_text(await case.call(), _ANSWER.text)
+    """After a call that failed, in whatever way, the same transport serves the next one."""
+    case.answers(failure(case), _ANSWER)
+    failed = await case.call()
+    case.require(failed.error, expected="the call to fail", happened=str(failed))
+    case.require_text(await case.call(), _ANSWER.text)
 
 
 @check("CMP-10", modes=BOTH, hint="A client that timed out must not keep the connection or a lock.")

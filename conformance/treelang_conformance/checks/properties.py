@@ -38,7 +38,7 @@ async def any_text_cut_anywhere_comes_whole(case: Case) -> None:
         case.answers(Reply.event_stream(*sent))
         case.require_text(await case.call(), answer.text)
 
-    await for_examples(examples, judge, at_most=30)
+    await for_examples(examples, judge, at_most=20)
 
 
 @check("CAP-1", requires=("capabilities",), hint="Decide by a table in memory, with a default for every other name.")
@@ -97,7 +97,7 @@ async def usage_is_right_after_any_order_of_calls(case: Case) -> None:
                     held = usage if step in (_Step.SUCCEED, _Step.BE_REFUSED) else None
 
     await for_examples(
-        strategies.lists(numbers(3).map(lambda number: kinds[number % len(kinds)]), max_size=6), judge, at_most=12
+        strategies.lists(numbers(3).map(lambda number: kinds[number % len(kinds)]), max_size=6), judge, at_most=10
     )
 
 

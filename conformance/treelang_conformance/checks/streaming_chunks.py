@@ -195,23 +195,19 @@ async def the_size_of_events_does_not_matter(case: Case) -> None:
     case.require_text(await case.call(), small.text)
 
 
-_PLACES = {"before-the-text": 0, "between-two-pieces": 1, "after-the-text": 2}
-
-
 @check(
     "STR-4",
     modes=_STREAM,
-    over=_PLACES,
     hint="Look at each level of an event before going deeper: every one of them may be missing, null or empty.",
 )
-async def events_without_text_are_passed_over(case: Case, place: int) -> None:
-    """An event that carries no text, wherever it stands, yields nothing and breaks nothing."""
+async def events_without_text_are_passed_over(case: Case) -> None:
+    """An event that carries no text, before, between and after those that do, yields nothing and breaks nothing."""
     answer = Answer.of("A ", "redwood.")
     events = case.wire.events(answer)
-    texts = [index for index, event in enumerate(events) if event.text]
-    position = [texts[0], texts[1], texts[1] + 1][place]
+    first, second = (index for index, event in enumerate(events) if event.text)
     for name, silent in case.wire.silent_events().items():
-        case.answers(stream_of([*events[:position], silent, *events[position:]]))
+        between = (silent, *events[first:second], silent, events[second], silent)
+        case.answers(stream_of([*events[:first], *between, *events[second + 1 :]]))
         with about(f"the event {name!r}"):
             outcome = await case.call()
             case.require_text(outcome, answer.text)
