@@ -25,7 +25,7 @@ class Patience:
         self._seconds = seconds
         self._idle = 0.0
         self._begun = self._looked = time.monotonic()
-        self._used: float | None = None  # not asked yet: it is a slow question, and most blocks end before the first look
+        self._used: float | None = None  # a slow question, not asked before most blocks have ended
 
     def is_over(self) -> bool:
         """Look at the clocks, and say whether the bound is reached."""

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from queue import SimpleQueue
+from threading import Thread
+from typing import TypeAlias
 
 from treelang_conformance.execution import Executor
 from treelang_conformance.probe import probe
@@ -23,6 +27,8 @@ from treelang_conformance.wires.discovery import find_wire
 MOST_BY_DEFAULT = 4
 WORTH_A_WORKER = 60
 """Checks for which starting one more process pays: it imports the kit and a provider's SDK first."""
+
+Runner: TypeAlias = Callable[[Check], CheckResult]
 
 _executor: Executor
 _checks: dict[str, Check]
@@ -39,7 +45,7 @@ def sensible_jobs(checks: int) -> int:
 
 
 def run_in_workers(executor: Executor, checks: Sequence[Check], jobs: int) -> Iterator[CheckResult]:
-    """Run checks in `jobs` processes and yield each result as it comes, in no particular order.
+    """Run checks in this process and `jobs - 1` others, and yield each result as it comes, in no particular order.
 
     The subject's factory must be found by its target, and the wire by its name: functions do not travel.
 
@@ -49,15 +55,41 @@ def run_in_workers(executor: Executor, checks: Sequence[Check], jobs: int) -> It
     subject = executor.subject
     begin = (subject.target, subject.features, executor.wire.name, executor.patience)
     context = multiprocessing.get_context("spawn")  # forking a process that has threads is not safe
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=begin) as pool:
-        running = [pool.submit(_run, check.id) for check in checks]
+    waiting = deque(checks)
+    results: SimpleQueue[CheckResult | Exception | None] = SimpleQueue()
+    with ProcessPoolExecutor(jobs - 1, mp_context=context, initializer=_begin, initargs=begin) as pool:
+
+        def elsewhere(check: Check) -> CheckResult:
+            return pool.submit(_run, check.id).result()
+
+        lanes = [executor.run, *[elsewhere] * (jobs - 1)]
+        for runner in lanes:
+            Thread(target=_drain, args=(runner, waiting, results), daemon=True).start()
         try:
-            for future in as_completed(running):
-                yield future.result()
+            for _ in lanes:
+                while (result := results.get()) is not None:
+                    if isinstance(result, Exception):
+                        raise result
+                    yield result
         except BrokenProcessPool:
             raise WorkerError("a worker process died; find the check that kills it with --jobs 1") from None
         finally:
-            pool.shutdown(cancel_futures=True)
+            waiting.clear()
+
+
+def _drain(runner: Runner, waiting: deque[Check], results: SimpleQueue[CheckResult | Exception | None]) -> None:
+    """Run one check after another until none waits, and say so with `None`."""
+    try:
+        while waiting:
+            try:
+                check = waiting.popleft()
+            except IndexError:  # another lane was quicker
+                break
+            results.put(runner(check))
+    except Exception as error:
+        results.put(error)
+    finally:
+        results.put(None)
 
 
 def _begin(target: str, features: frozenset[str] | None, wire: str, patience: float) -> None:

@@ -83,6 +83,26 @@ def test_every_report_is_written_and_worker_processes_make_the_same_one(here: Pa
     assert (by_one.subject.name, by_one.subject.target) == ("PlainChatTransport", PLAIN)
 
 
+def test_a_worker_process_that_dies_is_told_with_the_mend(here: Path) -> None:
+    (here / "deadly.py").write_text(
+        textwrap.dedent("""
+            import multiprocessing
+            import os
+            from tests.conformance.support import plain
+
+            def make(endpoint):
+                if multiprocessing.parent_process() is not None:
+                    os._exit(7)
+                return plain.make(endpoint)
+        """)
+    )
+    ended = invoked("run", "deadly:make", "--wire", "openai-chat", "--select", "CMP-3,CMP-10", "--jobs", 2)
+    assert (ended.exit_code, ended.stderr) == (
+        2,
+        "treelang conformance: a worker process died; find the check that kills it with --jobs 1\n",
+    )
+
+
 MISTAKES = {
     "not importable": ("nowhere.testing:make", (), "no module named 'nowhere'; run this from the folder that holds it"),
     "imports what is missing": (
