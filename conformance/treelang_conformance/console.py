@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from treelang_conformance.clauses import WIRING, clauses, find_clause
+from treelang_conformance.coverage import REASONS_FOR_NO_CHECK
 from treelang_conformance.registry import Check, all_checks
 from treelang_conformance.report import CheckOutcome, CheckResult, Report
 from treelang_conformance.reports.table import results_table, unchecked_clauses
@@ -113,7 +114,7 @@ def explanation(identifier: str) -> str:
     checks = [check for check in all_checks() if check.clause == clause]
     lines = [clause_title(clause), ""]
     if not checks:
-        lines.append("unchecked: the kit has no check of this clause yet.")
+        lines.append(f"unchecked: {REASONS_FOR_NO_CHECK[clause]}.")
     for instances in _by_name(checks):
         first = instances[0]
         lines.append(f"{first.clause}/{first.name} ({_instances(len(instances))})")

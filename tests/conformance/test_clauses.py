@@ -9,6 +9,7 @@ import pytest
 
 from treelang_conformance.clauses import UnknownClauseError, clauses, families, find_clause
 from treelang_conformance.contract_page import REFRESH, contract_page
+from treelang_conformance.coverage import REASONS_FOR_NO_CHECK
 from treelang_conformance.registry import all_checks, judging_checks, wiring_check
 from treelang_conformance.subject import FEATURES
 
@@ -44,6 +45,11 @@ def test_the_page_is_fresh() -> None:
 def test_an_unknown_clause_is_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownClauseError, match=r"unknown clause 'can-3'; did you mean CAN-3\?"):
         find_clause("can-3")
+
+
+def test_every_clause_has_a_check_or_a_written_reason_and_never_both() -> None:
+    checked = {check.clause for check in judging_checks()}
+    assert set(REASONS_FOR_NO_CHECK) == {clause.id for clause in clauses()} - checked
 
 
 def test_every_check_proves_a_clause_that_exists() -> None:
