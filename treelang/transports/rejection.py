@@ -53,7 +53,7 @@ _MESSAGE = re.compile(
             r"invalid format: .*; expected \"json\" or a valid JSON Schema object",
             # Anthropic: the field is unknown to a gateway, a keyword is outside the subset, the grammar is too large.
             r"output_config\.format: Extra inputs are not permitted",
-            r"output_config\.format\.schema: ",
+            r"output_config\.format\.schema: (?!Field required)",
             r"output_format: This field is deprecated",
             r"The compiled grammar is too large",
             r"Schema is too complex for compilation",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,9 @@ from treelang.errors import (
     ModelRateLimitError,
     ModelTimeoutError,
     ModelTransportError,
+    ProviderResponseError,
 )
+from treelang.transports.chunks import ChunkStream
 from treelang.transports.contract import ModelCapabilities, ModelRequest, ModelTransport, ModelUsage
 
 _log = logging.getLogger(__name__)
@@ -94,9 +96,9 @@ class RetryingTransport:
 
     def stream(self, request: ModelRequest) -> AsyncIterator[str]:
         """Yield the chunks of the first attempt that yields any; from then on every failure is final."""
-        return self._stream(request)
+        return ChunkStream(self._stream(request), _interrupted)
 
-    async def _stream(self, request: ModelRequest) -> AsyncIterator[str]:
+    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
         attempt = 1
         while True:
             yielded = False
@@ -144,6 +146,10 @@ class RetryingTransport:
         if self._on_retry is not None:
             self._on_retry(retry)
         await asyncio.sleep(retry.delay)
+
+
+def _interrupted() -> Exception:
+    return ProviderResponseError("The stream was interrupted and cannot be read on.", provider="retrying")
 
 
 def _may_pass(error: ModelTransportError) -> bool:

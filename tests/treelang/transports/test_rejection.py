@@ -79,6 +79,7 @@ LOOK_ALIKES = {
     "echoed prompt": openai("Invalid prompt: " + UNSUPPORTED),
     "quoted prompt": openai(f"Bad message: '{SCHEMA}'"),
     "field path": anthropic("messages.0.content.0.text: output_config.format: Extra inputs are not permitted"),
+    "missing schema": anthropic("output_config.format.schema: Field required"),
     "spend limit": anthropic("You have reached your specified API usage limits."),
     "too long": anthropic("prompt is too long: 9 tokens > 8 maximum"),
     "nothing": {},
