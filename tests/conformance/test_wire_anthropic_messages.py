@@ -265,9 +265,9 @@ def test_a_stream_needs_no_asking_for_usage() -> None:
 )
 def test_what_the_protocol_does_not_allow_is_refused(change: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
-        WIRE.read(received(WIRE, sound_body(**change)))
+        WIRE.read(received(WIRE, sound_body(WIRE, **change)))
 
 
 def test_the_version_header_is_required() -> None:
     with pytest.raises(ValueError, match="anthropic-version must be given"):
-        WIRE.read(received(WIRE, sound_body(), headers={"content-type": "application/json"}))
+        WIRE.read(received(WIRE, sound_body(WIRE), headers={"content-type": "application/json"}))

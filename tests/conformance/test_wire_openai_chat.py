@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import openai
 import pytest
 
-from tests.conformance.loopback import TLS_CONTEXT, run
+from tests.conformance.loopback import run
+from tests.conformance.support.openai_sdk import Call, connected, require_raised
 from tests.conformance.test_wires import CALL, received, sound_body
 from treelang_conformance.neutral import (
     Answer,
@@ -31,17 +31,6 @@ from treelang_conformance.wires.openai_chat import OpenAIChatWire
 
 WIRE = OpenAIChatWire()
 MESSAGES: list[Any] = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Which tree?"}]
-
-
-@asynccontextmanager
-async def connected(provider: Provider) -> AsyncIterator[openai.AsyncOpenAI]:
-    async with openai.AsyncOpenAI(
-        api_key="sk-test",
-        base_url=provider.url + WIRE.base_path,
-        max_retries=0,
-        http_client=openai.DefaultAsyncHttpxClient(verify=TLS_CONTEXT),
-    ) as client:
-        yield client
 
 
 async def complete(provider: Provider, **arguments: Any) -> Any:
@@ -181,18 +170,8 @@ def test_a_silent_event_changes_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("failure", [*WIRE.failures().values(), *WIRE.rejections().values()])
 @pytest.mark.parametrize("call", [complete, stream])
-def test_the_sdk_raises_for_an_error(call: Callable[[Provider], Awaitable[Any]], failure: Failure) -> None:
-    async def fail(provider: Provider) -> None:
-        await call(provider)
-
-    with Provider() as provider:
-        provider.reply(WIRE.error(failure))
-        with pytest.raises(openai.APIStatusError) as caught:
-            run(fail(provider))
-    assert caught.value.status_code == failure.status
-    assert caught.value.request_id == "req_conformance"
-    if failure.body is None:
-        assert (caught.value.code, caught.value.param) == (failure.code, failure.param)
+def test_the_sdk_raises_for_an_error(call: Call, failure: Failure) -> None:
+    require_raised(WIRE, failure, call)
 
 
 def test_the_sdk_raises_for_an_error_inside_a_stream() -> None:
@@ -256,18 +235,18 @@ def test_a_stream_asks_for_usage_or_does_not() -> None:
 )
 def test_what_the_protocol_does_not_allow_is_refused(change: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
-        WIRE.read(received(WIRE, sound_body(**change)))
+        WIRE.read(received(WIRE, sound_body(WIRE, **change)))
 
 
 @pytest.mark.parametrize("strict", [{}, {"strict": False}, {"strict": None}])
 def test_a_schema_that_is_not_enforced_is_not_strict(strict: dict[str, Any]) -> None:
     form = {"name": "tree", "schema": SCHEMA, **strict}
-    body = sound_body(response_format={"type": "json_schema", "json_schema": form})
+    body = sound_body(WIRE, response_format={"type": "json_schema", "json_schema": form})
     assert WIRE.read(received(WIRE, body)).output == "schema"
 
 
 def test_system_and_developer_texts_stand_apart_from_the_turns() -> None:
     messages = [{"role": role, "content": role} for role in ("system", "user", "developer", "assistant", "user")]
-    request = WIRE.read(received(WIRE, sound_body(messages=messages)))
+    request = WIRE.read(received(WIRE, sound_body(WIRE, messages=messages)))
     assert request.system == ["system", "developer"]
     assert [turn.text for turn in request.turns] == ["user", "assistant", "user"]

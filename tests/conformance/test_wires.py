@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,8 +28,9 @@ from treelang_conformance.provider.script import Reply, Send
 from treelang_conformance.wires.anthropic_messages import AnthropicMessagesWire
 from treelang_conformance.wires.base import EventKind, Wire
 from treelang_conformance.wires.openai_chat import OpenAIChatWire
+from treelang_conformance.wires.openai_responses import OpenAIResponsesWire
 
-WIRES: list[Wire] = [OpenAIChatWire(), AnthropicMessagesWire()]
+WIRES: list[Wire] = [OpenAIChatWire(), OpenAIResponsesWire(), AnthropicMessagesWire()]
 
 CALL = ToolCall("measure", '{"tree": "redwood"}')
 
@@ -43,8 +45,8 @@ ANSWERS = {
     "refusal": Answer((Refusal("I can't."),)),
     "nothing": Answer(()),
     "no-usage": Answer.of("A redwood.", usage=None),
-    "running-totals": Answer.of("A ", "redwood.", running=(Usage(11, 1), Usage(11, 4))),
 }
+RUNNING_TOTALS = Answer.of("A ", "redwood.", running=(Usage(11, 1), Usage(11, 4)))
 
 
 @pytest.fixture(params=WIRES, ids=lambda wire: wire.name)
@@ -93,6 +95,14 @@ def test_a_finish_is_either_expressed_or_refused_by_name(wire: Wire, finish: Fin
         wire.events(answer)
 
 
+def test_running_totals_are_either_expressed_or_refused(wire: Wire) -> None:
+    if wire.has_running_usage:
+        assert sum(b"_tokens" in event.data for event in wire.events(RUNNING_TOTALS)) == 3
+        return
+    with pytest.raises(ValueError, match="running totals"):
+        wire.events(RUNNING_TOTALS)
+
+
 @pytest.mark.parametrize("value", [None, [], "11", {}, {"odd": True}, 5])
 def test_raw_usage_stands_where_usage_stands(wire: Wire, value: Any) -> None:
     answer = Answer.of("A redwood.", usage=RawUsage(value))
@@ -105,7 +115,8 @@ def test_usage_that_is_missing_is_nowhere(wire: Wire) -> None:
     answer = Answer.of("A redwood.", usage=None)
     assert "usage" not in body_of(wire.completion(answer))
     assert not any(event.kind is EventKind.USAGE for event in wire.events(answer))
-    assert not any(b"_tokens" in event.data for event in wire.events(answer))
+    counters = re.compile(rb'"(prompt|completion|input|output)_tokens"')
+    assert not any(counters.search(event.data) for event in wire.events(answer))
 
 
 def test_silent_events_carry_no_text(wire: Wire) -> None:
@@ -117,7 +128,7 @@ def test_silent_events_carry_no_text(wire: Wire) -> None:
 def test_unusable_bodies_are_json_and_report_no_error(wire: Wire) -> None:
     bodies = wire.unusable_bodies()
     decoded = [json.loads(body) for body in bodies.values()]
-    assert not any(isinstance(body, dict) and ("error" in body or body.get("type") == "error") for body in decoded)
+    assert not any(isinstance(body, dict) and (body.get("error") or body.get("type") == "error") for body in decoded)
     assert len(set(bodies.values())) == len(bodies), "two names for one body"
     assert wire.completion(Answer.of("A redwood.")).body[0] not in [Send(body) for body in bodies.values()]
 
@@ -166,7 +177,14 @@ def test_an_error_has_a_type_even_where_the_failure_has_none(wire: Wire, status:
     assert body_of(wire.error(Failure(status)))["error"]["type"].replace("_", "").isalpha()
 
 
-_PATHS = {"openai-chat": "/v1/chat/completions", "anthropic-messages": "/v1/messages"}
+_PATHS = {
+    "openai-chat": "/v1/chat/completions",
+    "openai-responses": "/v1/responses",
+    "anthropic-messages": "/v1/messages",
+}
+_NAMES = {"openai-responses": {"messages": "input", "max_tokens": "max_output_tokens"}}
+"""What a wire calls the fields that have other names elsewhere."""
+_TEXT_TYPES = {"openai-responses": "input_text"}
 _GOOD_HEADERS = {"content-type": "application/json; charset=utf-8", "anthropic-version": "2023-06-01"}
 
 
@@ -177,12 +195,14 @@ def received(
     return RecordedRequest(0, method, path or _PATHS[wire.name], headers, data)
 
 
-def sound_body(**changes: Any) -> dict[str, Any]:
-    return {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "Hello"}]} | changes
+def sound_body(wire: Wire, **changes: Any) -> dict[str, Any]:
+    sound = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "Hello"}]} | changes
+    names = _NAMES.get(wire.name, {})
+    return {names.get(name, name): value for name, value in sound.items()}
 
 
 def test_a_sound_request_is_read(wire: Wire) -> None:
-    request = wire.read(received(wire, sound_body()))
+    request = wire.read(received(wire, sound_body(wire)))
     assert [(turn.role, turn.text) for turn in request.turns] == [("user", "Hello")]
     assert (request.model, request.max_tokens, request.stream, request.output) == ("m", 5, False, "text")
     assert (request.temperature, request.tools, request.schema) == (None, None, None)
@@ -200,7 +220,7 @@ def test_a_sound_request_is_read(wire: Wire) -> None:
 )
 def test_a_request_to_another_place_is_not_read(wire: Wire, change: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
-        wire.read(received(wire, sound_body(), **change))
+        wire.read(received(wire, sound_body(wire), **change))
 
 
 @pytest.mark.parametrize(
@@ -210,27 +230,41 @@ def test_a_request_to_another_place_is_not_read(wire: Wire, change: dict[str, An
         (b"\xff", "the body is not JSON"),
         (b'{"temperature": NaN}', "NaN is not JSON"),
         ([], "the body must be an object, not an array"),
-        (sound_body(model=None), "model must be a string, not missing or null"),
-        (sound_body(messages="Hello"), "messages must be an array, not a string"),
-        (sound_body(messages=[]), "messages must not be empty"),
-        (sound_body(messages=["Hello"]), r"messages\[0\] must be an object, not a string"),
-        (sound_body(messages=[{"role": "tree", "content": "Hello"}]), r"messages\[0\]\.role must be"),
-        (sound_body(messages=[{"role": "user"}]), r"messages\[0\]\.content must be a string or an array of text parts"),
-        (sound_body(messages=[{"role": "user", "content": [{"type": "image"}]}]), r"content\[0\] must be a text part"),
-        (sound_body(stream="yes"), "stream must be a boolean, not a string"),
-        (sound_body(temperature=True), "temperature must be a number, not a boolean"),
-        (sound_body(temperature=None), "temperature must be a number, not missing or null"),
-        (sound_body(max_tokens=1.5), "max_tokens must be an integer, not a number"),
-        (sound_body(tools={}), "tools must be an array, not an object"),
-        (sound_body(tools=[{"type": "tree"}]), r"tools\[0\]\.type must be"),
     ],
 )
-def test_a_request_that_is_not_of_the_protocol_is_refused_with_the_place(wire: Wire, body: Any, complaint: str) -> None:
+def test_a_body_that_is_no_json_object_is_refused(wire: Wire, body: Any, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         wire.read(received(wire, body))
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "complaint"),
+    [
+        ("model", None, "model must be a string, not missing or null"),
+        ("messages", 5, "messages must be an array, not a number"),
+        ("messages", [], "messages must not be empty"),
+        ("messages", ["Hello"], "messages[0] must be an object, not a string"),
+        ("messages", [{"role": "tree", "content": "Hello"}], "messages[0].role must be"),
+        ("messages", [{"role": "user"}], "messages[0].content must be a string or an array of text parts"),
+        ("messages", [{"role": "user", "content": [{"type": "image"}]}], "content[0] must be a text part"),
+        ("stream", "yes", "stream must be a boolean, not a string"),
+        ("temperature", True, "temperature must be a number, not a boolean"),
+        ("temperature", None, "temperature must be a number, not missing or null"),
+        ("max_tokens", 1.5, "max_tokens must be an integer, not a number"),
+        ("tools", {}, "tools must be an array, not an object"),
+        ("tools", [{"type": "tree"}], "tools[0].type must be"),
+    ],
+)
+def test_a_request_that_is_not_of_the_protocol_is_refused_with_the_place(
+    wire: Wire, field: str, value: Any, complaint: str
+) -> None:
+    complaint = complaint.replace(field, _NAMES.get(wire.name, {}).get(field, field))
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        wire.read(received(wire, sound_body(wire, **{field: value})))
+
+
 def test_text_parts_are_joined(wire: Wire) -> None:
-    parts = [{"type": "text", "text": "Hel"}, {"type": "text", "text": "lo"}]
-    request = wire.read(received(wire, sound_body(messages=[{"role": "user", "content": parts}])))
+    type_ = _TEXT_TYPES.get(wire.name, "text")
+    parts = [{"type": type_, "text": "Hel"}, {"type": type_, "text": "lo"}]
+    request = wire.read(received(wire, sound_body(wire, messages=[{"role": "user", "content": parts}])))
     assert request.turns[0].text == "Hello"
