@@ -42,6 +42,9 @@ TEXTS = {
 }
 """Texts that a careless client bends: by normalising, stripping, splitting at more than LF, or unescaping twice."""
 
+ANSWER = Answer.of("A ", "red", "wood.")
+"""A sound answer, where no check depends on which one."""
+
 SHORT_TIMEOUT = 0.15
 """Seconds for the client in checks that let it run into its own timeout."""
 
@@ -166,8 +169,8 @@ FAILURES: dict[str, ReplyMaker] = {
     "broken-off": lambda case: Answer.of("A red", finish=unnatural(case), usage=None),
     "closed-before-headers": lambda _: Reply(before=(Close(),)),
     "reset-before-headers": lambda _: Reply(before=(Reset(),)),
-    "closed-inside-the-body": lambda case: cut(reply_to(case, Answer.of("A ", "red", "wood.", usage=None)), Close()),
-    "reset-inside-the-body": lambda case: cut(reply_to(case, Answer.of("A ", "red", "wood.", usage=None)), Reset()),
+    "closed-inside-the-body": lambda case: cut(reply_to(case, dataclasses.replace(ANSWER, usage=None)), Close()),
+    "reset-inside-the-body": lambda case: cut(reply_to(case, dataclasses.replace(ANSWER, usage=None)), Reset()),
 }
 """Ways to fail in which the provider reports no usage."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from treelang_conformance.case import Case
 from treelang_conformance.checks._vocabulary import (
+    ANSWER,
     TEXTS,
     about,
     events_to_first_text,
@@ -172,8 +173,8 @@ def _not_utf_8(event: Event) -> bytes:
 )
 async def an_event_that_cannot_be_decoded_is_refused(case: Case, damage: Callable[[Event], bytes]) -> None:
     """A stream of which one event cannot be decoded raises `ProviderResponseError` after the chunks before it."""
-    events = case.wire.events(Answer.of("A ", "red", "wood."))
-    begun = events_to_first_text(case, Answer.of("A ", "red", "wood."))
+    events = case.wire.events(ANSWER)
+    begun = events_to_first_text(case, ANSWER)
     damaged = Send(damage(events[len(begun)]))
     case.answers(stream_of(begun, damaged, *(Send(event.data) for event in events[len(begun) + 1 :])))
     require_refused_after(case, await case.call(), "A ")

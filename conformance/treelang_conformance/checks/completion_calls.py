@@ -9,6 +9,7 @@ from collections.abc import Callable
 from treelang import ModelTransport
 from treelang_conformance.case import Case
 from treelang_conformance.checks._vocabulary import (
+    ANSWER,
     FAILURES,
     SHORT_TIMEOUT,
     ReplyMaker,
@@ -24,15 +25,14 @@ from treelang_conformance.provider.record import RecordedRequest
 from treelang_conformance.provider.script import Gate, Reply, Script, Stall
 from treelang_conformance.registry import BOTH, Mode, check
 
-_ANSWER = Answer.of("A ", "red", "wood.")
 
-
-@check("CMP-2", modes=BOTH, hint="Build the SDK's client so that it does not retry.")
+@check("CMP-2", modes=BOTH, hint="Build the SDK's client so that it does not retry, and keep no cache of answers.")
 async def a_call_makes_one_request(case: Case) -> None:
-    """A call that is answered makes exactly one HTTP request."""
-    case.answers(_ANSWER)
-    case.require_text(await case.call(), _ANSWER.text)
-    _require_requests(case, 1)
+    """A call that is answered makes exactly one HTTP request, also when it repeats an earlier one word for word."""
+    for calls, answer in enumerate((ANSWER, Answer.of("An oak.")), 1):
+        case.answers(answer)
+        case.require_text(await case.call(), answer.text)
+        _require_requests(case, calls)
 
 
 _AT_ONCE = {"retry-after-ms": "1", "x-should-retry": "true"}
@@ -137,41 +137,41 @@ async def twenty_calls_at_once_keep_their_answers(case: Case) -> None:
 )
 async def the_next_call_is_served_after_a_failure(case: Case, failure: ReplyMaker) -> None:
     """After a call that failed, in whatever way, the same transport serves the next one."""
-    case.answers(failure(case), _ANSWER)
+    case.answers(failure(case), ANSWER)
     failed = await case.call()
     case.require(failed.error, expected="the call to fail", happened=str(failed))
-    case.require_text(await case.call(), _ANSWER.text)
+    case.require_text(await case.call(), ANSWER.text)
 
 
 @check("CMP-10", modes=BOTH, hint="A client that timed out must not keep the connection or a lock.")
 async def the_next_call_is_served_after_a_timeout(case: Case) -> None:
     """After a call that ran into the client's own timeout the same transport serves the next one."""
     transport = await case.transport(timeout=SHORT_TIMEOUT)
-    case.answers(Reply(before=(Stall(),)), _ANSWER)
+    case.answers(Reply(before=(Stall(),)), ANSWER)
     failed = await case.call(transport=transport)
     case.require(failed.error, expected="the call to fail", happened=str(failed))
-    case.require_text(await case.call(transport=transport), _ANSWER.text)
+    case.require_text(await case.call(transport=transport), ANSWER.text)
 
 
 @check("CMP-10", modes=BOTH, hint="Release locks and connections in a finally or with an async with.")
 async def the_next_call_is_served_after_a_cancelled_one(case: Case) -> None:
     """After a call that was cancelled half-way through its answer the same transport serves the next one."""
     gate = Gate("the second half of the answer")
-    case.answers(halved(reply_to(case, _ANSWER), gate), _ANSWER)
+    case.answers(halved(reply_to(case, ANSWER), gate), ANSWER)
     calling = asyncio.create_task(case.invoke())
     await case.within(gate.reached(), "the first half of the answer")
     calling.cancel()
     await case.within(asyncio.wait([calling]), "the end of the cancelled call")
-    case.require_text(await case.call(), _ANSWER.text)
+    case.require_text(await case.call(), ANSWER.text)
 
 
 @check("CMP-10", modes=(Mode.STREAM,), hint="Hold the response in an async with inside the generator.")
 async def the_next_call_is_served_after_an_abandoned_stream(case: Case) -> None:
     """After a stream that was closed at its first chunk the same transport serves the next call."""
-    case.answers(halved(reply_to(case, _ANSWER), Gate("an end that never comes")), _ANSWER)
+    case.answers(halved(reply_to(case, ANSWER), Gate("an end that never comes")), ANSWER)
     async with opened(case) as chunks:
         await case.within(anext(chunks), "the first chunk")
-    case.require_text(await case.call(), _ANSWER.text)
+    case.require_text(await case.call(), ANSWER.text)
 
 
 _BLOCKED_SECONDS = 0.7
@@ -187,7 +187,7 @@ _BLOCKED_SECONDS = 0.7
 async def other_tasks_run_while_the_provider_thinks(case: Case, withheld: Withholding) -> None:
     """While a call waits for the provider, other tasks of the event loop go on."""
     gate = Gate("the rest of the answer")
-    case.answers(withheld(reply_to(case, _ANSWER), gate))
+    case.answers(withheld(reply_to(case, ANSWER), gate))
     transport = await case.transport()
     watchdog = threading.Timer(_BLOCKED_SECONDS, gate.open)
     watchdog.start()
@@ -198,5 +198,5 @@ async def other_tasks_run_while_the_provider_thinks(case: Case, withheld: Withho
     finally:
         watchdog.cancel()
     gate.open()
-    case.require_text(await calling, _ANSWER.text)
+    case.require_text(await calling, ANSWER.text)
     case.require(ran, expected="other tasks to run during the call", happened="none ran until the call had ended")

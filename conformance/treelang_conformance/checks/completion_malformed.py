@@ -6,12 +6,9 @@ from typing import Any
 
 from treelang import TreelangError
 from treelang_conformance.case import Case
-from treelang_conformance.checks._vocabulary import about
-from treelang_conformance.neutral import Answer
+from treelang_conformance.checks._vocabulary import ANSWER, about
 from treelang_conformance.outcome import Outcome, shortened
 from treelang_conformance.registry import BOTH, check
-
-_ANSWER = Answer.of("A ", "redwood.")
 
 _FUNCTION = {"name": "measure", "description": "Measure.", "parameters": {"type": "object", "properties": {}}}
 
@@ -69,7 +66,7 @@ async def a_malformed_request_is_refused_unsent(case: Case, field: tuple[str, di
     name, rows = field
     for what, changes in rows.items():
         request = {key: value for key, value in case.request(**changes).items() if value is not None}
-        case.answers(_ANSWER)
+        case.answers(ANSWER)
         with about(f"{what} in {name!r}"):
             outcome = await case.call(request)
             sent = len(case.provider.requests)
@@ -89,6 +86,6 @@ def _require_clear(case: Case, outcome: Outcome, field: str) -> None:
 @check("CMP-6", modes=BOTH, hint="A refused request must leave the transport as it was.")
 async def a_sound_request_follows_a_refused_one(case: Case) -> None:
     """After a malformed request was refused, a sound one is served."""
-    case.answers(_ANSWER)
+    case.answers(ANSWER)
     await case.call({"model": case.wire.model})
-    case.require_text(await case.call(), _ANSWER.text)
+    case.require_text(await case.call(), ANSWER.text)

@@ -8,12 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 from treelang_conformance.case import Case
-from treelang_conformance.checks._vocabulary import FAILURES, ReplyMaker
-from treelang_conformance.neutral import Answer, ReadRequest, ReadTool
+from treelang_conformance.checks._vocabulary import ANSWER, FAILURES, ReplyMaker
+from treelang_conformance.neutral import ReadRequest, ReadTool
 from treelang_conformance.outcome import shortened
 from treelang_conformance.registry import BOTH, check
-
-_ANSWER = Answer.of("A ", "redwood.")
 
 _PARAMETERS = {
     "type": "object",
@@ -35,7 +33,7 @@ _JSON_MODE = {"type": "json_object"}
 
 
 _PLAYED: dict[str, ReplyMaker] = {
-    "answered": lambda _: _ANSWER,
+    "answered": lambda _: ANSWER,
     "refused": FAILURES["broken-off"],
     "failed": FAILURES["server-error"],
 }
@@ -69,8 +67,8 @@ async def a_read_only_request_is_accepted(case: Case) -> None:
     """A request of read-only mappings and tuples, at every depth, is sent like its mutable twin."""
     request = _full_request(case)
     for sent in (request, _read_only(request)):
-        case.answers(_ANSWER)
-        case.require_text(await case.call(sent), _ANSWER.text)
+        case.answers(ANSWER)
+        case.require_text(await case.call(sent), ANSWER.text)
     case.require(
         case.read(0) == case.read(1),
         expected="the same request on the wire as for dicts and lists",
@@ -131,7 +129,7 @@ _CONVERSATIONS: dict[str, tuple[tuple[str, str], ...]] = {
 )
 async def the_conversation_reaches_the_wire(case: Case, conversation: tuple[tuple[str, str], ...]) -> None:
     """System text and turns reach the wire in order, with their roles, unchanged, and nothing is added."""
-    case.answers(_ANSWER)
+    case.answers(ANSWER)
     await case.call(case.request(messages=[{"role": role, "content": text} for role, text in conversation]))
     read = case.read()
     turns = [(role, text) for role, text in conversation if role != "system"]
@@ -157,7 +155,7 @@ def _same_system_text(read: ReadRequest, given: Sequence[str]) -> bool:
 async def the_model_reaches_the_wire(case: Case) -> None:
     """The request's model reaches the wire unchanged, whatever its name and whichever came before."""
     for model in (case.wire.model, "acme/tree-model_1.5:2026-01@latest", f"ft:{case.wire.model}:acme::Ab1"):
-        case.answers(_ANSWER)
+        case.answers(ANSWER)
         await case.call(case.request(model=model))
         got = case.read().model
         case.require(got == model, expected=f"the model {model!r} on the wire", happened=f"it carried {got!r}")
@@ -171,7 +169,7 @@ async def the_model_reaches_the_wire(case: Case) -> None:
 )
 async def temperature_reaches_the_wire(case: Case, temperature: float) -> None:
     """A temperature that is given, zero included, reaches the wire."""
-    case.answers(_ANSWER)
+    case.answers(ANSWER)
     await case.call(case.request(temperature=temperature))
     got = case.read().temperature
     case.require(
@@ -184,7 +182,7 @@ async def temperature_reaches_the_wire(case: Case, temperature: float) -> None:
 @check("CMP-5", modes=BOTH, hint="Map every function tool: name, description and the whole parameters schema.")
 async def tools_reach_the_wire(case: Case) -> None:
     """Tools reach the wire in order, with their names, descriptions and unchanged parameter schemas."""
-    case.answers(_ANSWER)
+    case.answers(ANSWER)
     await case.call(case.request(tools=_TOOLS))
     expected = [_as_read(tool["function"]) for tool in _TOOLS]
     got = [ReadTool(tool.name, tool.description or "", tool.parameters) for tool in case.read().tools or ()]
@@ -199,7 +197,7 @@ def _as_read(function: Mapping[str, Any]) -> ReadTool:
 async def a_schema_reaches_the_wire(case: Case) -> None:
     """A `json_schema` response format reaches the wire as strict output with the same schema."""
     request = case.strict_request()
-    case.answers(_ANSWER)
+    case.answers(ANSWER)
     await case.call(request)
     read, schema = case.read(), request["response_format"]["json_schema"]["schema"]
     case.require(
@@ -216,7 +214,7 @@ async def a_schema_reaches_the_wire(case: Case) -> None:
 )
 async def json_mode_reaches_the_wire(case: Case) -> None:
     """A `json_object` response format reaches the wire as its JSON mode, or as a demand in words where it has none."""
-    case.answers(_ANSWER)
+    case.answers(ANSWER)
     await case.call(case.request(response_format=_JSON_MODE))
     read = case.read()
     if case.wire.has_json_mode:
@@ -226,10 +224,26 @@ async def json_mode_reaches_the_wire(case: Case) -> None:
         case.require("json" in words.casefold(), expected="the word JSON in a message", happened="no message has it")
 
 
+@check("CMP-5", modes=BOTH, hint="No option makes another one superfluous: map each on its own.")
+async def all_options_reach_the_wire_together(case: Case) -> None:
+    """Temperature, tools and a schema that are given together all reach the wire."""
+    request = _full_request(case)
+    case.answers(ANSWER)
+    await case.call(request)
+    read = case.read()
+    got = (read.temperature, len(read.tools or ()), read.schema)
+    given = (request["temperature"], len(_TOOLS), request["response_format"]["json_schema"]["schema"])
+    case.require(
+        got == given,
+        expected=f"temperature, number of tools and schema {shortened(given)} on the wire",
+        happened=f"it carried {shortened(got)}",
+    )
+
+
 @check("CMP-5", modes=BOTH, hint="Leave out what the caller left out: no defaults, no nulls, no empty lists.")
 async def what_is_not_given_is_absent(case: Case) -> None:
     """Without temperature, tools and response format none of them is on the wire, also after a call that had them."""
-    case.answers(_ANSWER, _ANSWER)
+    case.answers(ANSWER, ANSWER)
     await case.call(_full_request(case))
     await case.call(case.request())
     read = case.read()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 from treelang import (
@@ -12,7 +13,9 @@ from treelang import (
     ModelTransportError,
 )
 from treelang_conformance.case import Case
+from treelang_conformance.checks._faults import require_kind
 from treelang_conformance.checks._vocabulary import (
+    ANSWER,
     SHORT_TIMEOUT,
     about,
     error_event,
@@ -30,7 +33,6 @@ from treelang_conformance.registry import Mode, check
 from treelang_conformance.wires.base import Event
 
 _STREAM = (Mode.STREAM,)
-_ANSWER = Answer.of("A ", "red", "wood.")
 
 
 def _text(events: Sequence[Event]) -> str:
@@ -45,7 +47,7 @@ def _text(events: Sequence[Event]) -> str:
 )
 async def a_stream_without_sign_of_completion_is_refused(case: Case, framing: Framing) -> None:
     """A stream that ends cleanly after any event before the sign of completion yields its chunks and then raises."""
-    events = events_to_completion(case, _ANSWER)
+    events = events_to_completion(case, ANSWER)
     for count in range(len(events) + 1):
         steps = [Send(event.data) for event in events[:count]]
         case.answers(Reply(headers={"content-type": "text/event-stream"}, body=steps, framing=framing))
@@ -60,7 +62,7 @@ async def a_stream_without_sign_of_completion_is_refused(case: Case, framing: Fr
 )
 async def a_stream_that_ends_inside_an_event_is_refused(case: Case) -> None:
     """A stream that ends cleanly in the middle of a text event raises, and of that event nothing is yielded."""
-    events = case.wire.events(_ANSWER)
+    events = case.wire.events(ANSWER)
     last = max(index for index, event in enumerate(events) if event.text)
     half = events[last].data[: len(events[last].data) // 2]
     case.answers(stream_of(events[:last], Send(half)))
@@ -88,27 +90,34 @@ _KINDS: dict[str, type[ModelTransportError]] = {
     "rate-limit": ModelRateLimitError,
     "other": ModelTransportError,
 }
-_PLACES: dict[str, int] = {"in-place-of-the-answer": 0, "before-any-text": 1, "after-a-chunk": 2, "before-the-end": 3}
 
 
 @check(
     "STR-7",
     modes=_STREAM,
-    over={f"{kind}-{place}": (kind, place) for kind in _KINDS for place in _PLACES},
+    over={name: (name, kind) for name, kind in _KINDS.items()},
     hint="Status 200 says nothing once the stream runs: classify an error event by its type or code.",
 )
-async def an_error_in_the_stream_is_the_error_outside(case: Case, row: tuple[str, str]) -> None:
-    """An error event raises what the same failure raises outside a stream, after the chunks that came."""
-    kind, place = row
-    events = events_to_completion(case, _ANSWER)
-    texts = [index for index, event in enumerate(events) if event.text]
-    before = events[: [0, texts[0], texts[0] + 1, len(events)][_PLACES[place]]]
-    for form, event in case.wire.error_events(case.wire.failures()[kind]).items():
-        case.answers(stream_of([*before, event]))
-        outcome = await case.call()
-        with about(f"the form {form!r}"):
-            case.require_error(outcome, _KINDS[kind], exactly=True)
-            require_chunks(case, outcome, _text(before))
+async def an_error_in_the_stream_is_the_error_outside(case: Case, row: tuple[str, type[ModelTransportError]]) -> None:
+    """An error event, at any place, raises what the failure raises outside a stream, after the chunks before it."""
+    name, kind = row
+    events = case.wire.events(ANSWER)
+    first = next(index for index, event in enumerate(events) if event.text)
+    places = {
+        "in place of the answer": 0,
+        "before any text": first,
+        "after a chunk": first + 1,
+        "before the sign of completion": len(events_to_completion(case, ANSWER)),
+        "before the terminal event": len(events) - 1,
+    }
+    for (form, event), (place, count) in itertools.product(
+        case.wire.error_events(case.wire.failures()[name]).items(), places.items()
+    ):
+        case.answers(stream_of([*events[:count], event]))
+        with about(f"the form {form!r} {place}"):
+            outcome = await case.call()
+            require_kind(case, outcome, kind)
+            require_chunks(case, outcome, _text(events[:count]))
 
 
 _LOSSES: dict[str, tuple[Step, bool]] = {
@@ -128,8 +137,8 @@ _LOSSES: dict[str, tuple[Step, bool]] = {
 async def a_connection_lost_in_mid_stream_is_a_connection_error(case: Case, loss: tuple[Step, bool]) -> None:
     """A connection that is lost after the first chunk raises `ModelConnectionError`, and the chunk was yielded."""
     end, inside = loss
-    begun = events_to_first_text(case, _ANSWER)
-    unfinished = case.wire.events(_ANSWER)[len(begun)].data
+    begun = events_to_first_text(case, ANSWER)
+    unfinished = case.wire.events(ANSWER)[len(begun)].data
     gate = Gate("the loss of the connection")
     half = [Send(unfinished[: len(unfinished) // 2])] if inside else []
     case.answers(stream_of(begun, Wait(gate), *half, end))
@@ -149,7 +158,7 @@ async def a_connection_lost_before_the_first_event_is_a_connection_error(case: C
 @check("STR-8", modes=_STREAM, hint="A body that is shorter than its Content-Length is a lost connection, not an end.")
 async def a_stream_short_of_its_length_is_a_connection_error(case: Case) -> None:
     """A stream that breaks off short of its promised length raises `ModelConnectionError`."""
-    events = events_to_completion(case, _ANSWER)
+    events = events_to_completion(case, ANSWER)
     body: list[Step] = [*(Send(event.data) for event in events), Close(), Send(b"the rest")]
     case.answers(Reply(headers={"content-type": "text/event-stream"}, body=body, framing="length"))
     case.require_error(await case.call(), ModelConnectionError)
@@ -178,7 +187,7 @@ async def _require_chunk_then_error(case: Case, gate: Gate, kind: type[ModelTran
 )
 async def a_stall_in_mid_stream_is_a_timeout(case: Case, texts_before: int) -> None:
     """A stream that stalls longer than the client's timeout raises `ModelTimeoutError` after its chunks."""
-    before = events_to_first_text(case, _ANSWER) if texts_before else []
+    before = events_to_first_text(case, ANSWER) if texts_before else []
     case.answers(stream_of(before, Stall()))
     outcome = await case.call(transport=await case.transport(timeout=SHORT_TIMEOUT))
     case.require_error(outcome, ModelTimeoutError)
@@ -207,7 +216,7 @@ def _first_text(case: Case) -> Event:
 )
 async def the_terminal_event_ends_the_stream(case: Case, aftermath: Callable[[Case], Sequence[Step]]) -> None:
     """After the provider's terminal event the stream is over, whatever becomes of the body, and the next call works."""
-    case.answers(stream_of(case.wire.events(_ANSWER), *aftermath(case)), _ANSWER)
+    case.answers(stream_of(case.wire.events(ANSWER), *aftermath(case)), ANSWER)
     outcome = await case.call()
-    case.require_text(outcome, _ANSWER.text)
-    case.require_text(await case.call(), _ANSWER.text)
+    case.require_text(outcome, ANSWER.text)
+    case.require_text(await case.call(), ANSWER.text)

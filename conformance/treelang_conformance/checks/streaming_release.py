@@ -10,6 +10,7 @@ from typing import cast
 from treelang import ModelConnectionError, ModelTimeoutError, ProviderResponseError
 from treelang_conformance.case import Case
 from treelang_conformance.checks._vocabulary import (
+    ANSWER,
     FAILURES,
     ReplyMaker,
     error_event,
@@ -19,20 +20,19 @@ from treelang_conformance.checks._vocabulary import (
     require_released,
     stream_of,
 )
-from treelang_conformance.neutral import Answer, Failure
+from treelang_conformance.neutral import Failure
 from treelang_conformance.outcome import type_name
 from treelang_conformance.provider.record import ConnectionState
 from treelang_conformance.provider.script import Reply, Script, Send, Stall
 from treelang_conformance.registry import Mode, check
 
 _STREAM = (Mode.STREAM,)
-_ANSWER = Answer.of("A ", "red", "wood.")
 
 
 @contextlib.asynccontextmanager
 async def _begun(case: Case, *, all_sent: bool = False) -> AsyncIterator[AsyncGenerator[str, None]]:
     """A stream whose first chunk was taken, while the provider holds the connection open."""
-    events = case.wire.events(_ANSWER)[:-1] if all_sent else events_to_first_text(case, _ANSWER)
+    events = case.wire.events(ANSWER)[:-1] if all_sent else events_to_first_text(case, ANSWER)
     case.answers(stream_of(events, Stall()))
     async with opened(case) as stream:
         case.require(
@@ -77,7 +77,7 @@ async def closing_early_releases_the_connection(case: Case, all_sent: bool) -> N
 @check("STR-10", modes=_STREAM, hint=_HOLD_THE_RESPONSE)
 async def leaving_an_aclosing_block_releases_the_connection(case: Case) -> None:
     """Breaking out of the loop inside an `aclosing` block closes the response at once, silently."""
-    case.answers(stream_of(events_to_first_text(case, _ANSWER), Stall()))
+    case.answers(stream_of(events_to_first_text(case, ANSWER), Stall()))
     transport = await case.transport()
     with _nothing_logged(case):
         with case.bounded("a loop that is left at its first chunk"):
@@ -95,11 +95,11 @@ async def closing_twice_is_harmless(case: Case) -> None:
     async with _begun(case) as stream:
         await stream.aclose()
         await stream.aclose()
-    case.answers(_ANSWER)
+    case.answers(ANSWER)
     async with opened(case) as whole:
         text = "".join([chunk async for chunk in whole])
         await cast("AsyncGenerator[str, None]", whole).aclose()
-    case.require(text == _ANSWER.text, expected=f"the text {_ANSWER.text!r}", happened=f"{text!r} was streamed")
+    case.require(text == ANSWER.text, expected=f"the text {ANSWER.text!r}", happened=f"{text!r} was streamed")
 
 
 @check(
@@ -118,13 +118,13 @@ async def a_stream_that_is_never_begun_leaves_nothing_open(case: Case, closed: b
     await require_nothing_left(case)
     busy = [one for one in case.provider.connections if one.state is ConnectionState.BUSY]
     case.require(not busy, expected="no open connection", happened=f"the provider still sees {len(busy)}")
-    case.answers(_ANSWER)
-    case.require_text(await case.call(), _ANSWER.text)
+    case.answers(ANSWER)
+    case.require_text(await case.call(), ANSWER.text)
 
 
 def _then_open(case: Case, *more: bytes) -> Script:
     """A stream of one chunk and something more, held open by the provider after that."""
-    return stream_of(events_to_first_text(case, _ANSWER), *(Send(data) for data in more), Stall())
+    return stream_of(events_to_first_text(case, ANSWER), *(Send(data) for data in more), Stall())
 
 
 _LEFT_OPEN: dict[str, ReplyMaker] = {
@@ -137,7 +137,7 @@ _LEFT_OPEN: dict[str, ReplyMaker] = {
 
 def _broken(case: Case) -> bytes:
     """A text event whose content is cut short by one character, with its ending as it was."""
-    data = events_to_first_text(case, _ANSWER)[-1].data
+    data = events_to_first_text(case, ANSWER)[-1].data
     content = data.rstrip(b"\n")
     return content[:-1] + data[len(content) :]
 
