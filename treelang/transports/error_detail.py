@@ -44,7 +44,8 @@ _NAMED_KINDS: Mapping[str, type[ModelTransportError]] = {
     ),
 }
 
-_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,63}", re.ASCII)
+# Words without digits: what keys and identifiers of requests look like never passes.
+_IDENTIFIER = re.compile(r"(?=.{1,64}$)[A-Za-z]+([_.:-][A-Za-z]+)*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,6 +165,8 @@ def test_a_rejection_of_strict_output_is_one_only_where_strict_output_was_asked_
         ({"code": "Two words"}, None),
         ({"code": "x" * 65}, None),
         ({"code": "sk-a-key"}, None),
+        ({"code": "sk-4f9a0b"}, None),
+        ({"code": "invalid-argument"}, "invalid-argument"),
         ({"code": "prompt", "type": "server_error"}, "server_error"),
     ],
 )
