@@ -1,7 +1,15 @@
-"""The first build of a transport, before any check: a factory that cannot build makes the run impossible."""
+"""The first build of a transport and its first call, before any check and its bounds in time.
+
+A factory that cannot build makes the run impossible. How the call ends is of no interest: SDKs load much of themselves
+only when they are first used, which can take longer than any check allows.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+
+from treelang import ModelTransport
 from treelang_conformance import canaries
 from treelang_conformance.endpoint import Endpoint
 from treelang_conformance.isolation import run_isolated
@@ -14,6 +22,7 @@ from treelang_conformance.violation import Violation
 from treelang_conformance.wires.base import Wire
 
 _BUILD_SECONDS = 20.0  # generous: the first build imports a provider's SDK
+_FIRST_CALL_SECONDS = 10.0
 _NOWHERE = "http://127.0.0.1:9"  # building must not connect; the discard port answers nobody
 
 
@@ -22,7 +31,7 @@ class SubjectError(Exception):
 
 
 def probe(subject: Subject, wire: Wire) -> str:
-    """Build a transport once, close it, and return the name of its type.
+    """Build a transport, let it make one call that reaches nobody, close it, and return the name of its type.
 
     Raises:
         SubjectError: The factory raises, hangs, or makes something without `complete` and `stream`.
@@ -36,6 +45,7 @@ def probe(subject: Subject, wire: Wire) -> str:
             if not callable(getattr(transport, method, None)):
                 raise SubjectError(f"the factory made a {type(transport).__name__}, which has no {method}()")
         made.append(type(transport).__name__)
+        await _call_once(transport, wire)
         await subject.dispose(transport)
 
     error = run_isolated(build, seconds=_BUILD_SECONDS)
@@ -49,6 +59,13 @@ def probe(subject: Subject, wire: Wire) -> str:
         case _:
             reason = " ".join(str(error).split()).replace(canaries.API_KEY, "***")
             raise SubjectError(f"the factory raised {type_name(error)}: {reason}") from error
+
+
+async def _call_once(transport: ModelTransport, wire: Wire) -> None:
+    request = {"model": wire.model, "messages": [{"role": "user", "content": "Is anybody there?"}]}
+    with contextlib.suppress(Exception):
+        async with asyncio.timeout(_FIRST_CALL_SECONDS):
+            await transport.complete(request)
 
 
 def unbuildable(happened: str) -> CheckResult:
