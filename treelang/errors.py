@@ -1,5 +1,7 @@
 """The error hierarchy: what may leave a boundary of treelang, and nothing else may.
 
+First the model boundary, then tools and programs.
+
 Messages are made of kinds, statuses and names that treelang itself knows. A provider's words are never
 copied into them, since providers echo prompts and keys (clause SEC-1); the original exception stays
 reachable as `__cause__` (clause ERR-9).
@@ -83,3 +85,66 @@ class StructuredOutputUnsupportedError(ProviderResponseError):
 
 class MissingDependencyError(TreelangError, ImportError):
     """An optional package is not installed; the message names the extra that brings it."""
+
+
+class _PlacedError(TreelangError):
+    """An error about one place of a program.
+
+    Attributes:
+        pointer: JSON pointer (RFC 6901) of that place, `""` for the program itself; `None` where the failure has no
+            place in a program, for instance when a tool is called directly.
+    """
+
+    def __init__(self, message: str, *, pointer: str | None = None) -> None:
+        super().__init__(message)
+        self.pointer = pointer
+
+    def __str__(self) -> str:
+        message = super().__str__()
+        return message if self.pointer is None else f"{message} (at {_shortened(self.pointer) or 'the root'})"
+
+
+def _shortened(pointer: str) -> str:
+    """A pointer as a line of text can hold it: the middle of a very deep one says nothing."""
+    return pointer if len(pointer) <= 200 else f"{pointer[:80]}...{pointer[-80:]}"
+
+
+class ToolNotFoundError(_PlacedError, ValueError):
+    """The provider has no tool of that name (TOL-1)."""
+
+
+class ToolExecutionError(_PlacedError, RuntimeError):
+    """The tool failed, or gave back what is no JSON value (TOL-4). What it raised is `__cause__`."""
+
+
+class ASTValidationError(_PlacedError, ValueError):
+    """The program is not valid: no JSON, not of its format, or not fit for the tools that it names."""
+
+
+class InvalidToolArgumentsError(ToolExecutionError, ASTValidationError):
+    """Evaluated arguments that the tool's schema refuses; the tool was not called (TOL-5)."""
+
+
+class ASTExecutionError(_PlacedError, RuntimeError):
+    """A valid program that could not be carried through."""
+
+
+class ASTTypeError(ASTExecutionError, TypeError):
+    """A value of the wrong type where the program needs another, such as a `map` over something that is no list."""
+
+
+class ExecutionLimitError(ASTExecutionError):
+    """The execution needed more of a resource than it was granted. Limits are inclusive.
+
+    Attributes:
+        resource: `nodes`, `depth`, `call_depth`, `tool_calls` or `wall_clock_seconds`.
+        limit: The limit that was crossed, in units of the resource.
+    """
+
+    def __init__(self, resource: str, limit: float, *, pointer: str | None = None) -> None:
+        super().__init__(f"the execution limit of {resource} is exceeded: {limit}", pointer=pointer)
+        self.resource = resource
+        self.limit = limit
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.resource, self.limit), dict(vars(self))
