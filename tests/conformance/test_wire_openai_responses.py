@@ -135,7 +135,7 @@ def test_a_finish_has_a_status_a_reason_and_an_event(
         assert response.output_text == "A redwood."
 
 
-@pytest.mark.parametrize("finish", WIRE.finishes - {Finish.STOP})
+@pytest.mark.parametrize("finish", sorted(WIRE.finishes - {Finish.STOP}))
 def test_nothing_but_a_stop_looks_like_one(finish: Finish) -> None:
     told = body_of(WIRE.completion(Answer.of("A redwood.", finish=finish)))
     whole = body_of(WIRE.completion(Answer.of("A redwood.")))
