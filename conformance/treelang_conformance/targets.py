@@ -34,7 +34,7 @@ def load_factory(target: str) -> TransportFactory:
         else:
             mend = "install what the module imports"
         raise TargetError(f"target {target!r}: no module named {error.name!r}; {mend}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script without a guard may even exit
         raise TargetError(
             f"target {target!r}: importing {module_name} raised {type(error).__name__}: {_one_line(error)}"
         ) from None
@@ -50,5 +50,5 @@ def load_factory(target: str) -> TransportFactory:
     return found
 
 
-def _one_line(error: Exception) -> str:
+def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())

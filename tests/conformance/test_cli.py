@@ -111,6 +111,7 @@ MISTAKES = {
         "no module named 'leaflet'; install what the module imports",
     ),
     "not even Python": ("not_python:make", (), "importing not_python raised SyntaxError"),
+    "a script that exits": ("script:make", (), "importing script raised SystemExit"),
     "no such attribute": ("acme:maek", (), "unknown attribute 'maek'; did you mean make?"),
     "not callable": ("acme:NAME", (), "is of type str and not callable; name a function that takes an endpoint"),
     "not a target": ("acme", (), "write it as module:attribute, for instance acme.testing:make"),
@@ -133,6 +134,7 @@ def test_a_mistake_is_one_line_and_ends_with_two(
 ) -> None:
     (here / "acme.py").write_text("NAME = 'acme'\ndef make(endpoint):\n    raise ValueError('no such deployment')\n")
     (here / "imports_missing.py").write_text("import leaflet\n")
+    (here / "script.py").write_text("import sys\nsys.exit()\n")
     (here / "not_python.py").write_text("def make(:\n")
     sys.modules.pop("acme", None)
     ended = invoked("run", target, "--wire", "openai-chat", *options)
