@@ -218,7 +218,7 @@ async def events_without_text_are_passed_over(case: Case) -> None:
 async def streams_interleave_in_one_task(case: Case) -> None:
     """Two streams read chunk by chunk in turns, in one task, keep their texts apart."""
     texts = (("a", "b", "c"), ("1", "2", "3"))
-    gates = [[Gate(f"piece {piece!r}") for piece in pieces] for pieces in texts]
+    gates = [[Gate(f"piece {piece!r}") for piece in own] for own in texts]
     case.answers(_gated(case, texts[0], gates[0]), _gated(case, texts[1], gates[1]))
     async with opened(case) as first, opened(case) as second:
         for number in range(3):
@@ -273,6 +273,7 @@ async def memory_does_not_grow_with_the_stream(case: Case) -> None:
                     held.append(tracemalloc.get_traced_memory()[0])  # noqa: PERF401  # measured while the stream runs
     finally:
         tracemalloc.stop()
+    case.require(len(held) == _CHUNKS, expected=f"{_CHUNKS} chunks", happened=f"{len(held)} were yielded")
     growth, streamed = held[-1] - held[len(held) // 4], len(_CHUNK) * (len(held) * 3 // 4)
     case.require(
         growth < streamed // 2,
