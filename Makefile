@@ -16,11 +16,11 @@ STAMP := $(VENV)/.installed-$(LOCK)
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 TREELANG := $(BIN)/treelang
-WIRES := openai-chat anthropic-messages
+WIRES := openai-chat openai-responses anthropic-messages
 SUBJECTS := treelang_conformance.subjects
 REPORTS := build/conformance
 EVIDENCE := matrix/evidence
-GENERATED := docs/contract.md conformance/treelang_conformance/report.schema.json \
+GENERATED := README.md docs/contract.md conformance/treelang_conformance/report.schema.json \
   matrix/treelang_matrix/manifest.schema.json
 
 SHELL := bash
@@ -55,7 +55,7 @@ conformance: $(STAMP) ## Run the kit against every adapter, show a table, write 
 	  $(TREELANG) conformance run $(SUBJECTS):$${wire//-/_} --wire $$wire --json $(REPORTS)/$$wire.json || status=$$?; \
 	  test $$status -lt 2 || exit $$status; \
 	done; \
-	$(TREELANG) conformance show $(foreach wire,$(WIRES),$(REPORTS)/$(wire).json); exit $$status
+	$(TREELANG) conformance show $(WIRES:%=$(REPORTS)/%.json); exit $$status
 
 test: $(STAMP) ## Run all tests
 	$(BIN)/python -m pytest $(ARGS)
@@ -75,12 +75,16 @@ benchmarks: $(STAMP) ## Measure the adapters beside the bare SDKs (ratios of CPU
 traffic: $(STAMP) ## Replay recorded provider traffic through the adapters (TRAFFIC=file names another recording)
 	$(BIN)/python -m tests.traffic.replay $(TRAFFIC)
 
-docs: generated ## Renew what is generated: the contract's page, the published schemas, the provider matrix
+docs: generated ## Renew what is generated: pages, published schemas, the output shown in the README
 	@for file in $(GENERATED); do cp build/generated/$${file##*/} $$file; done
 	$(TREELANG) matrix build
 
+# The README's block of output is what `make conformance` ends with, taken from the newest evidence.
 generated: $(STAMP)
 	@mkdir -p build/generated
+	@$(TREELANG) conformance show $(WIRES:%=$(EVIDENCE)/newest/%.json) > build/generated/result.txt || test $$? -eq 1
+	@awk '/^```text$$/ { print; while ((getline line < "build/generated/result.txt") > 0) print line; inside = 1 } \
+	  /^```$$/ { inside = 0 } !inside' README.md > build/generated/README.md
 	@$(TREELANG) conformance list --markdown > build/generated/contract.md
 	@$(TREELANG) conformance schema > build/generated/report.schema.json
 	@$(TREELANG) matrix schema > build/generated/manifest.schema.json

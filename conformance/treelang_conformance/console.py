@@ -60,9 +60,13 @@ class Screen:
         self.show_table([report])
 
     def show_table(self, reports: Sequence[Report]) -> None:
-        """Show the results of several runs side by side, and each one's conclusion."""
-        self._out.print(results_table(reports))
-        self._plain("")
+        """Show the results of several runs, side by side where there is room for it, and each one's conclusion."""
+        together = results_table(reports)
+        unbounded = self._out.options.update(max_width=1_000)
+        fits = self._out.measure(together, options=unbounded).maximum <= self._out.width
+        for table in [together] if fits else [results_table([report]) for report in reports]:
+            self._out.print(table)
+            self._plain("")
         unchecked = unchecked_clauses(reports)
         if unchecked:
             self._plain(f"unchecked (the kit has no check yet): {', '.join(unchecked)}")

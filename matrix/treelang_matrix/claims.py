@@ -1,20 +1,20 @@
-"""Judging claims by evidence: a claimed feature is proven where every one of its clauses is, in every report."""
+"""Judging claims by evidence: a claimed feature is proven where its clauses are, in every report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from treelang_conformance.report import CheckOutcome
+from treelang_conformance.report import CheckOutcome, CheckResult
 from treelang_matrix.evidence import Evidence, EvidenceByAdapter
 from treelang_matrix.manifest import Feature, Manifest
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A clause that a report does not prove, and what in the report says so."""
+    """Clauses that a report does not prove, and what in the report says so."""
 
-    clause: str
+    clauses: tuple[str, ...]
     reason: str
 
 
@@ -24,7 +24,7 @@ class Proof:
 
     Attributes:
         passed: How many checks of the feature's clauses passed.
-        gaps: The clauses of the feature that the report does not prove.
+        gaps: What the report leaves unproven; the feature is proven where there is nothing.
     """
 
     passed: int
@@ -34,26 +34,32 @@ class Proof:
 def prove(feature: Feature, evidence: Evidence) -> Proof:
     """Hold the clauses of `feature` against `evidence`.
 
-    A clause is proven where at least one of its checks passed and the others did not apply. An expected failure is
-    a failure here: whoever expects it knows that the feature is not there.
+    Each clause must have been checked, and nothing may speak against it; an expected failure does, since whoever
+    expects it knows that the feature is not there. A wire may have no use for one clause or another, whose checks
+    then do not apply, but of the feature as a whole something must have passed.
     """
-    passed = 0
-    gaps = []
+    passed, gaps = 0, []
     for identifier in feature.clauses:
-        clause = evidence.clause(identifier)
-        checks = clause.checks if clause is not None else ()
-        successes = sum(check.outcome is CheckOutcome.PASSED for check in checks)
+        checks = evidence.checks_of(identifier)
+        successes = [check for check in checks if check.outcome is CheckOutcome.PASSED]
         against = [c for c in checks if c.outcome not in (CheckOutcome.PASSED, CheckOutcome.NOT_APPLICABLE)]
         if against:
-            gaps.append(Gap(identifier, ", ".join(f"{check.id} is {check.outcome}" for check in against)))
-        elif not successes:
-            gaps.append(Gap(identifier, "none of its checks applied" if checks else "no check of it was run"))
-        passed += successes
+            gaps.append(Gap((identifier,), _shortened(against)))
+        elif not checks:
+            gaps.append(Gap((identifier,), "no check of it was run"))
+        passed += len(successes)
+    if not passed and not gaps:
+        gaps.append(Gap(feature.clauses, "none of their checks applied"))
     return Proof(passed, tuple(gaps))
 
 
+def _shortened(against: Sequence[CheckResult]) -> str:
+    first, *others = against
+    return f"{first.id} is {first.outcome}" + (f", and so on for {len(others)} more" if others else "")
+
+
 def unproven_claims(manifest: Manifest, evidence: EvidenceByAdapter) -> Iterator[str]:
-    """Yield one line for each clause of a claimed feature that one of the adapter's reports does not prove."""
+    """Yield one line for each gap in the proof of a claimed feature."""
     for adapter in manifest.adapters:
         for feature in manifest.features:
             claim = adapter.features[feature.id]
@@ -63,5 +69,5 @@ def unproven_claims(manifest: Manifest, evidence: EvidenceByAdapter) -> Iterator
                 for gap in prove(feature, report).gaps:
                     yield (
                         f"{adapter.id}: the feature {feature.id} is claimed as {claim.status}, but {report.path} "
-                        f"does not prove {gap.clause}: {gap.reason}"
+                        f"does not prove {', '.join(gap.clauses)}: {gap.reason}"
                     )

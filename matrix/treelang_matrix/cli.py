@@ -90,7 +90,8 @@ def _profile_problems(root: Path, manifest: Manifest) -> Iterator[str]:
 
 
 def _evidence_problems(manifest: Manifest, reports: EvidenceByAdapter) -> Iterator[str]:
-    problems = [*worthless_evidence(reports), *unproven_claims(manifest, reports)]
+    # What a worthless report does not prove is of no interest beside why it is worthless.
+    problems = [*worthless_evidence(reports)] or [*unproven_claims(manifest, reports)]
     yield from problems
     if problems:
         yield f"Mend the adapter and renew the reports (make evidence), or withdraw the claim in {MANIFEST}"

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from treelang_conformance.clauses import contract_digest
 from treelang_conformance.environment import kit_version
-from treelang_conformance.report import CheckOutcome, ClauseResult, Report, ReportError, load_report
+from treelang_conformance.report import CheckOutcome, CheckResult, Report, ReportError, load_report
 from treelang_matrix.errors import MatrixInputError
 from treelang_matrix.manifest import Adapter, Manifest
 
@@ -28,9 +28,9 @@ class Evidence:
     path: Path
     report: Report
 
-    def clause(self, identifier: str) -> ClauseResult | None:
-        """How a clause stands; `None` where the report does not know it."""
-        return next((clause for clause in self.report.clauses if clause.id == identifier), None)
+    def checks_of(self, clause: str) -> tuple[CheckResult, ...]:
+        """The checks of a clause that were run; none where the report does not know the clause."""
+        return next((result.checks for result in self.report.clauses if result.id == clause), ())
 
     @property
     def summary(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -182,7 +183,14 @@ def test_show_puts_reports_side_by_side_and_fails_if_one_does(tmp_path: Path) ->
     assert invoked("show", good).exit_code == 0
     both = invoked("show", good, bad)
     assert both.exit_code == 1
-    assert both.output.count("Oak (openai-chat)") == 2
+    assert re.search("Oak +Oak\n +openai-chat +openai-chat\nclauses +passed failed", both.output)
+
+
+def test_show_puts_reports_below_each_other_where_they_are_too_wide(tmp_path: Path) -> None:
+    files = [tmp_path / f"{number}.json" for number in range(5)]
+    for file in files:
+        file.write_text(report(result("CMP-1/a")).to_json())
+    assert invoked("show", *files).output.count("\nclauses ") == len(files)
 
 
 def test_show_of_something_else_names_file_and_field(tmp_path: Path) -> None:

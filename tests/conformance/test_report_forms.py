@@ -80,6 +80,11 @@ def test_the_table_counts_by_family_and_subject() -> None:
     assert table["all"] == ["1", "2", "1", "3", "1.75", "1", "0", "1", "0", "0.50"]
 
 
+def test_the_column_of_other_outcomes_is_there_only_where_there_are_any() -> None:
+    assert rows(EVERY_OUTCOME)["clauses"] == ["passed", "failed", "n/a", "other", "seconds"]
+    assert rows(report(result("CMP-1/a")))["clauses"] == ["passed", "failed", "n/a", "seconds"]
+
+
 def test_junit_tells_failures_errors_and_skips_with_their_clauses() -> None:
     suites = ElementTree.fromstring(to_junit(EVERY_OUTCOME))  # noqa: S314  # made just here
     (family,) = [suite for suite in suites if suite.get("name") == "CMP completion"]

@@ -87,7 +87,11 @@ def test_a_profile_that_the_capability_function_contradicts_fails(
         pytest.param([CheckOutcome.EXPECTED_FAILURE], "CMP-1/check-1 is expected-failure", id="expected-failure"),
         pytest.param([CheckOutcome.COULD_NOT_RUN], "CMP-1/check-1 is could-not-run", id="could-not-run"),
         pytest.param([CheckOutcome.KIT_ERROR], "CMP-1/check-1 is kit-error", id="kit-error"),
-        pytest.param([CheckOutcome.NOT_APPLICABLE], "none of its checks applied", id="not-applicable"),
+        pytest.param(
+            [CheckOutcome.FAILED, CheckOutcome.FAILED, CheckOutcome.KIT_ERROR],
+            "CMP-1/check-1 is failed, and so on for 2 more",
+            id="several",
+        ),
         pytest.param([], "no check of it was run", id="unchecked"),
     ],
 )
@@ -113,6 +117,31 @@ def test_a_clause_that_the_report_does_not_know_is_no_proof(project: Project) ->
 
     assert result.exit_code == 1
     assert "does not prove CMP-2: no check of it was run" in result.output
+
+
+def test_a_clause_that_the_wire_has_no_use_for_does_no_harm(project: Project) -> None:
+    project.write_clause(clause("CMP-1", CheckOutcome.NOT_APPLICABLE))
+    project.run("build")
+
+    assert project.run("check").exit_code == 0
+
+
+def test_a_feature_of_which_nothing_applied_is_not_proven(project: Project) -> None:
+    not_applicable = [clause(name, CheckOutcome.NOT_APPLICABLE) for name in ("CMP-1", "CMP-2")]
+    project.write_report(clauses=[result.model_dump(mode="json") for result in not_applicable])
+    project.run("build")
+
+    result = project.run("check")
+
+    assert result.exit_code == 1
+    assert "does not prove CMP-1, CMP-2: none of their checks applied" in result.output
+
+
+def test_of_a_worthless_report_only_the_worthlessness_is_told(project: Project) -> None:
+    project.write_report(problems=["nothing ran"], clauses=[])
+    project.run("build")
+
+    assert "does not prove" not in project.run("check").output
 
 
 def test_a_model_dependent_feature_needs_proof_too(project: Project) -> None:

@@ -69,10 +69,9 @@ def test_every_adapter_of_treelang_is_in_the_manifest(manifest: Manifest) -> Non
     exported = {name for name in treelang.__all__ if name.endswith("Transport")}
     contract = {"ModelTransport", "UsageAwareTransport", "CapabilityAwareTransport"}
     without_provider = {"ScriptedTransport", "RetryingTransport"}
-    without_wire = {"OpenAIResponsesTransport"}  # the kit cannot judge it yet, so nothing could be proven
 
     assert {adapter.transport for adapter in manifest.adapters} == {
-        f"treelang:{name}" for name in exported - contract - without_provider - without_wire
+        f"treelang:{name}" for name in exported - contract - without_provider
     }
 
 

@@ -18,21 +18,24 @@ _NAMED = {CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.NOT_APPLICABLE}
 def results_table(reports: Sequence[Report]) -> Table:
     """Checks passed, failed and not applicable, and the seconds they took, by clause family and subject.
 
-    `other` counts expected failures and what could not run; the reports' verdicts name them.
+    `other` counts expected failures and what could not run, and is left out where there is nothing of that kind; the
+    reports' verdicts name them.
     """
+    outcomes = {check.outcome for report in reports for check in report.checks()}
+    columns = [column for column in _COLUMNS if column[0] != "other" or outcomes - _NAMED]
     table = Table(box=None, pad_edge=False, show_footer=True, collapse_padding=True)
-    table.add_column(Text("\nclauses"), footer="all")
+    table.add_column(Text("\n\nclauses"), footer="all", no_wrap=True)
     for report in reports:
-        heading = "".join(f"{name:>{width}}" for name, width in _COLUMNS)
-        title = f"{report.subject.name} ({report.wire})"
+        heading = "".join(f"{name:>{width}}" for name, width in columns)
         table.add_column(
-            Text(f"{title:>{len(heading)}}\n{heading}"), footer=_cell(report.checks()), no_wrap=True, justify="right"
+            Text(f"{report.subject.name}\n{report.wire}\n{heading}", justify="right"),
+            footer=_cell(report.checks(), columns),
+            no_wrap=True,
+            justify="right",
         )
     for family in families():
-        cells = [
-            _cell(check for clause in report.clauses if clause.family == family.id for check in clause.checks)
-            for report in reports
-        ]
+        judged = ([clause for clause in report.clauses if clause.family == family.id] for report in reports)
+        cells = [_cell((check for clause in clauses for check in clause.checks), columns) for clauses in judged]
         table.add_row(Text(f"{family.id} {family.title.partition(' (')[0]}"), *cells)
     return table
 
@@ -45,22 +48,22 @@ def unchecked_clauses(reports: Iterable[Report]) -> list[str]:
     return list(found)
 
 
-def _cell(checks: Iterable[CheckResult]) -> Text:
+def _cell(checks: Iterable[CheckResult], columns: Sequence[tuple[str, int]]) -> Text:
     checks = list(checks)
     if not checks:
-        return Text("-".rjust(sum(width for _, width in _COLUMNS)), "dim")
+        return Text("-".rjust(sum(width for _, width in columns)), "dim")
     found = Counter(check.outcome for check in checks)
     failed = found[CheckOutcome.FAILED]
     others = sum(number for outcome, number in found.items() if outcome not in _NAMED)
-    figures = (
-        f"{found[CheckOutcome.PASSED]}",
-        f"{failed}",
-        f"{found[CheckOutcome.NOT_APPLICABLE]}",
-        f"{others}",
-        f"{sum(check.seconds for check in checks):.2f}",
-    )
-    styles = ("", "bold red" if failed else "", "", "yellow" if others else "", "")
+    figures = {
+        "passed": (f"{found[CheckOutcome.PASSED]}", ""),
+        "failed": (f"{failed}", "bold red" if failed else ""),
+        "n/a": (f"{found[CheckOutcome.NOT_APPLICABLE]}", ""),
+        "other": (f"{others}", "yellow" if others else ""),
+        "seconds": (f"{sum(check.seconds for check in checks):.2f}", ""),
+    }
     cell = Text()
-    for figure, style, (_, width) in zip(figures, styles, _COLUMNS, strict=True):
+    for name, width in columns:
+        figure, style = figures[name]
         cell.append(figure.rjust(width), style)
     return cell
