@@ -36,19 +36,20 @@ _CALL = ToolCall("measure", '{"tree": "redwood"}')
 @check(
     "CMP-1",
     modes=(Mode.COMPLETE,),
-    over=TEXTS,
     hint="Return the provider's text as it was decoded: no stripping, no normalising, no second unescaping.",
 )
-async def the_text_comes_back_exactly(case: Case, text: str) -> None:
+async def the_text_comes_back_exactly(case: Case) -> None:
     """`complete` returns the provider's text, character by character."""
-    case.answers(Answer.of(text))
-    outcome = await case.call()
-    case.require_text(outcome, text)
-    case.require(
-        isinstance(outcome.returned, str),
-        expected="a str",
-        happened=f"complete returned a {type(outcome.returned).__name__}",
-    )
+    for name, text in TEXTS.items():
+        case.answers(Answer.of(text))
+        outcome = await case.call()
+        with about(f"the text {name!r}"):
+            case.require_text(outcome, text)
+            case.require(
+                isinstance(outcome.returned, str),
+                expected="a str",
+                happened=f"complete returned a {type(outcome.returned).__name__}",
+            )
 
 
 @check(
@@ -132,14 +133,14 @@ _FOREIGN_BODIES = {
 @check(
     "CMP-7",
     modes=BOTH,
-    over=_FOREIGN_BODIES,
     hint="A gateway's page or a wrong base URL answers 200 too: a body that cannot be decoded is an invalid answer.",
 )
-async def a_body_of_another_kind_is_refused(case: Case, body_and_type: tuple[bytes, str | None]) -> None:
+async def a_body_of_another_kind_is_refused(case: Case) -> None:
     """A successful status with a body that is not the protocol's at all raises `ProviderResponseError`."""
-    body, content_type = body_and_type
-    case.answers(Reply.bytes(body, headers={"content-type": content_type} if content_type else {}))
-    require_refused(case, await case.call())
+    for name, (body, content_type) in _FOREIGN_BODIES.items():
+        case.answers(Reply.bytes(body, headers={"content-type": content_type} if content_type else {}))
+        with about(f"the body {name!r}"):
+            require_refused(case, await case.call())
 
 
 @check(

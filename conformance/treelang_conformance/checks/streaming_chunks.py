@@ -22,16 +22,17 @@ _STREAM = (Mode.STREAM,)
 @check(
     "STR-1",
     modes=_STREAM,
-    over=TEXTS,
     hint="Yield the text of each event as it was decoded: no stripping, no splitting, no second unescaping.",
 )
-async def the_chunks_are_the_text(case: Case, text: str) -> None:
+async def the_chunks_are_the_text(case: Case) -> None:
     """The chunks of a stream together are the provider's text, character by character, and none is empty."""
-    for answer in (Answer.of(text), Answer.of(*pieces(text))):
-        case.answers(answer)
-        outcome = await case.call()
-        case.require_text(outcome, text)
-        _require_chunks_of_text(case, outcome)
+    for name, text in TEXTS.items():
+        for answer in (Answer.of(text), Answer.of(*pieces(text))):
+            case.answers(answer)
+            outcome = await case.call()
+            with about(f"the text {name!r}"):
+                case.require_text(outcome, text)
+                _require_chunks_of_text(case, outcome)
 
 
 _MIXED: dict[str, tuple[Block, ...]] = {

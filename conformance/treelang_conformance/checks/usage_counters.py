@@ -8,7 +8,7 @@ from typing import Any
 from treelang import ModelUsage
 from treelang_conformance.case import Case
 from treelang_conformance.checks._usage import USAGE, require_counters, require_nothing_reported, require_usage
-from treelang_conformance.checks._vocabulary import error_event, opened, rest_of, stream_of
+from treelang_conformance.checks._vocabulary import about, error_event, opened, rest_of, stream_of
 from treelang_conformance.neutral import Answer, Block, Failure, Finish, RawUsage, Refusal, Text, ToolCall, Usage
 from treelang_conformance.provider.script import Close, Gate, Reset, Send, Step, Wait
 from treelang_conformance.registry import BOTH, Mode, check
@@ -108,18 +108,19 @@ _UNREADABLE: dict[str, Usage | RawUsage | None] = {
 @check(
     "USE-7",
     modes=BOTH,
-    over=_UNREADABLE,
     requires=USAGE,
     hint="Take a counter only when it is an int >= 0 (and no bool); an SDK passes on whatever the provider sent.",
 )
-async def usage_that_cannot_be_read_is_zero(case: Case, usage: Usage | RawUsage | None) -> None:
+async def usage_that_cannot_be_read_is_zero(case: Case) -> None:
     """Usage that is missing, null or malformed harms no answer and reads as zero, not reported."""
-    # Wires that report twice are wrong twice.
-    running = (usage,) if isinstance(usage, Usage) and case.wire.has_running_usage else ()
-    case.answers(Answer.of("A ", "redwood.", usage=usage, running=running))
-    outcome = await case.call()
-    case.require_text(outcome, "A redwood.")
-    require_nothing_reported(case, outcome.usage)
+    for name, usage in _UNREADABLE.items():
+        # Wires that report twice are wrong twice.
+        running = (usage,) if isinstance(usage, Usage) and case.wire.has_running_usage else ()
+        case.answers(Answer.of("A ", "redwood.", usage=usage, running=running))
+        outcome = await case.call()
+        with about(f"the usage {name!r}"):
+            case.require_text(outcome, "A redwood.")
+            require_nothing_reported(case, outcome.usage)
 
 
 @check(
