@@ -25,6 +25,7 @@ from treelang.transports.contract import (
 from treelang.transports.openai import OpenAITransport
 from treelang.transports.openai_responses import OpenAIResponsesTransport
 from treelang.transports.rejection import is_structured_output_rejection
+from treelang.transports.request import CheckedRequest, check_request
 from treelang.transports.retry_after import parse_retry_after
 from treelang.transports.retrying import Retry, RetryingTransport
 from treelang.transports.scripted import ScriptedReply, ScriptedTransport
@@ -34,6 +35,7 @@ from treelang.transports.usage import UsageLedger, UsageRecord
 __all__ = [
     "AnthropicTransport",
     "CapabilityAwareTransport",
+    "CheckedRequest",
     "ErrorRule",
     "ErrorTranslator",
     "MissingDependencyError",
@@ -60,6 +62,7 @@ __all__ = [
     "UsageLedger",
     "UsageRecord",
     "__version__",
+    "check_request",
     "http_rules",
     "is_structured_output_rejection",
     "parse_retry_after",

@@ -15,7 +15,7 @@ from treelang_conformance.leftovers import Leftovers, LeftoversWatch
 from treelang_conformance.neutral import Answer, ReadRequest
 from treelang_conformance.outcome import Outcome, shortened, type_name
 from treelang_conformance.patience import Alarm
-from treelang_conformance.provider.script import Reply, Script, Send
+from treelang_conformance.provider.script import EVENT_STREAM, Reply, Script, Send
 from treelang_conformance.provider.server import Provider
 from treelang_conformance.registry import Mode
 from treelang_conformance.subject import Subject
@@ -101,11 +101,17 @@ class Case:
 
     def event_stream(self, answer: Answer) -> Script:
         """The answer as a stream, whatever the mode."""
-        return Reply.event_stream(*(Send(event.data) for event in self.wire.events(answer)))
+        return self._labelled(Reply.event_stream(*(Send(event.data) for event in self.wire.events(answer))))
+
+    def _labelled(self, script: Script) -> Script:
+        """A script under the content type that streams of the wire have; checks say `text/event-stream` for all."""
+        if isinstance(script, Reply) and script.headers.get("content-type") == EVENT_STREAM:
+            return dataclasses.replace(script, headers={**script.headers, "content-type": self.wire.stream_type})
+        return script
 
     def _script(self, reply: Answer | Script) -> Script:
         if not isinstance(reply, Answer):
-            return reply
+            return self._labelled(reply)
         return self.event_stream(reply) if self.mode is Mode.STREAM else self.wire.completion(reply)
 
     # --- the subject ---

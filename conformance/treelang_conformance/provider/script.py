@@ -13,6 +13,10 @@ Framing: TypeAlias = Literal["length", "chunked", "close"]
 """How the end of a body is told: by Content-Length, by chunked encoding, or by closing the connection."""
 
 
+EVENT_STREAM = "text/event-stream"
+"""The content type of server-sent events."""
+
+
 class Gate:
     """A point in a reply at which the provider waits until the check opens it.
 
@@ -106,7 +110,7 @@ class Reply:
         """A chunked `text/event-stream` response."""
         return cls(
             status=status,
-            headers={"content-type": "text/event-stream", **(headers or {})},
+            headers={"content-type": EVENT_STREAM, **(headers or {})},
             body=steps,
             framing="chunked",
         )

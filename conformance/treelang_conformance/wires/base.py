@@ -31,7 +31,7 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One whole event of a stream, encoded, with its ending blank line; `text` is what it adds to the answer."""
+    """One whole event of a stream, encoded, with the line end that closes it; `text` is what it adds to the answer."""
 
     kind: EventKind
     data: bytes
@@ -48,6 +48,8 @@ class Wire(Protocol):
     """What the protocol's SDK wants behind the host in its base URL, for instance `/v1`, or nothing."""
     model: str
     """A model name that is sound on this wire and takes temperature and strict output."""
+    stream_type: str
+    """The content type of a stream, for instance `text/event-stream`."""
     finishes: frozenset[Finish]
     """The reasons that this protocol can express."""
     completion_sign: EventKind

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from treelang_conformance.neutral import Answer, Failure, ReadRequest
 from treelang_conformance.provider.record import RecordedRequest
-from treelang_conformance.provider.script import Reply
+from treelang_conformance.provider.script import EVENT_STREAM, Reply
 from treelang_conformance.wires.anthropic_messages import answers, errors, oddities, requests
 from treelang_conformance.wires.base import Event, EventKind
 from treelang_conformance.wires.sse import encode_event
@@ -21,6 +21,7 @@ class AnthropicMessagesWire:
     name = "anthropic-messages"
     base_path = ""
     model = answers.MODEL
+    stream_type = EVENT_STREAM
     finishes = frozenset(answers.FINISH_WORDS)
     completion_sign = EventKind.TERMINAL
     has_running_usage = True

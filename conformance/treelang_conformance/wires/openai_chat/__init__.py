@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from treelang_conformance.neutral import Answer, Failure, ReadRequest
 from treelang_conformance.provider.record import RecordedRequest
-from treelang_conformance.provider.script import Reply
+from treelang_conformance.provider.script import EVENT_STREAM, Reply
 from treelang_conformance.wires.base import Event, EventKind
 from treelang_conformance.wires.openai_chat import answers, errors, oddities, requests
 from treelang_conformance.wires.openai_errors import FAILURES, envelope
@@ -22,6 +22,7 @@ class OpenAIChatWire:
     name = "openai-chat"
     base_path = "/v1"
     model = answers.MODEL
+    stream_type = EVENT_STREAM
     finishes = frozenset(answers.FINISH_WORDS)
     completion_sign = EventKind.FINISH  # some servers never send [DONE]
     has_running_usage = True

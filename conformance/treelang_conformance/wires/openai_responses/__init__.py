@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from treelang_conformance.neutral import Answer, Failure, ReadRequest
 from treelang_conformance.provider.record import RecordedRequest
-from treelang_conformance.provider.script import Reply
+from treelang_conformance.provider.script import EVENT_STREAM, Reply
 from treelang_conformance.wires.base import Event, EventKind
 from treelang_conformance.wires.openai_errors import FAILURES, envelope
 from treelang_conformance.wires.openai_responses import answers, errors, events, oddities, requests
@@ -20,6 +20,7 @@ class OpenAIResponsesWire:
     name = "openai-responses"
     base_path = "/v1"
     model = answers.MODEL
+    stream_type = EVENT_STREAM
     finishes = frozenset(answers.ENDINGS)
     completion_sign = EventKind.TERMINAL
     has_json_mode = True
