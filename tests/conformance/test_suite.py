@@ -19,11 +19,14 @@ PLAIN = """
 """
 
 
-def adopters_run(folder: Path, test_module: str, *arguments: str) -> tuple[int, str]:
+NO_ASYNCIO_PLUGIN = "addopts = -p no:asyncio"
+
+
+def adopters_run(folder: Path, test_module: str, *arguments: str, settings: str = NO_ASYNCIO_PLUGIN) -> tuple[int, str]:
     """Run pytest on a module in a process of its own; return its exit code and what it printed."""
     module = folder / "test_acme.py"
     module.write_text(textwrap.dedent(PLAIN) + textwrap.dedent(test_module), encoding="utf-8")
-    (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\nfilterwarnings = error\n")
+    (folder / "pytest.ini").write_text(f"[pytest]\nfilterwarnings = error\n{settings}\n")
     command = (
         sys.executable,
         "-m",
@@ -32,6 +35,7 @@ def adopters_run(folder: Path, test_module: str, *arguments: str) -> tuple[int, 
         "no:cacheprovider",
         "-p",
         "no:randomly",
+        "--strict-markers",
         "-rA",
         *arguments,
         str(module),
@@ -177,6 +181,63 @@ def test_suites_run_under_xdist(tmp_path: Path) -> None:
     )
     assert code == 0, output
     assert "conformance of test_acme.py::TestAcme: " in output
+
+
+ASYNCIO = "asyncio_default_fixture_loop_scope = function"
+PLUGINS = {
+    "pytest-asyncio-strict": (f"asyncio_mode = strict\n{ASYNCIO}", "@pytest.mark.asyncio"),
+    "pytest-asyncio-auto": (f"asyncio_mode = auto\n{ASYNCIO}", ""),
+    "anyio": (NO_ASYNCIO_PLUGIN, "@pytest.mark.anyio"),
+}
+
+
+@pytest.mark.parametrize("processes", [0, 2])
+@pytest.mark.parametrize(("settings", "mark"), PLUGINS.values(), ids=PLUGINS)
+def test_suites_run_beside_plugins_for_asyncio(tmp_path: Path, settings: str, mark: str, processes: int) -> None:
+    """The adopter's own asynchronous test shows that the plugin is at work, and a failure that checks still fail."""
+    code, output = adopters_run(
+        tmp_path,
+        f"""
+        import asyncio
+        import pytest
+
+        @pytest.fixture
+        def anyio_backend():
+            return "asyncio"
+
+        {mark}
+        async def test_own():
+            await asyncio.sleep(0)
+
+        class TestAcme(TransportSuite, wire="openai-chat", select=["CMP-2", "CMP-10", "STR-10", "CAN-8"]):
+            async def make_transport(self, endpoint):
+                await asyncio.sleep(0)
+                return plain.make(endpoint)
+
+            async def close_transport(self, transport):
+                await transport.aclose()
+
+        class Retrying(plain.PlainChatTransport):
+            async def complete(self, request):
+                try:
+                    return await super().complete(request)
+                except Exception:
+                    return await super().complete(request)
+
+        class TestRetrying(TransportSuite, wire="openai-chat", select=["CMP-2"]):
+            def make_transport(self, endpoint):
+                return Retrying(endpoint.url, endpoint.api_key, endpoint.timeout)
+        """,
+        f"-n{processes}",
+        settings=settings,
+    )
+    assert code == 1, output
+    assert "PASSED test_acme.py::test_own" in output
+    failed = [line.split()[1] for line in output.splitlines() if line.startswith("FAILED ")]
+    assert failed
+    assert all(name.startswith("test_acme.py::TestRetrying::test_conformance[CMP-2/") for name in failed), failed
+    assert "conformance of test_acme.py::TestAcme: " in output
+    assert "conformance of test_acme.py::TestRetrying: " in output
 
 
 def test_the_plugin_loads_nothing_heavy() -> None:
