@@ -31,6 +31,15 @@ class ProviderThread:
         """The thread of this process, started at the first use."""
         return cls()
 
+    @classmethod
+    def retire(cls) -> None:
+        """End this process's thread, if it has one, so that the process can be forked; the next use starts another."""
+        if cls.shared.cache_info().currsize:
+            thread = cls.shared()
+            cls.shared.cache_clear()
+            atexit.unregister(thread._shut_down)
+            thread._shut_down()
+
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a short coroutine in the thread and return its result."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
