@@ -1,0 +1,1 @@
+"""Deliberately broken transports, one thing each: the proof that the kit's checks can fail, and at what."""

@@ -1,0 +1,511 @@
+"""Mutants of CMP: what is asked, what is returned, and calls beside and after one another."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import dataclasses
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from tests.conformance.mutants.mutation import (
+    CHAT,
+    MESSAGES,
+    ErrorMutation,
+    Moment,
+    Mutation,
+    mutant,
+    remade,
+)
+from treelang import (
+    ModelConnectionError,
+    ModelRequest,
+    ModelRequestError,
+    ModelTimeoutError,
+    ModelTransportError,
+    ProviderResponseError,
+    UsageRecord,
+)
+from treelang.transports.answer import AnswerState
+from treelang.transports.request import CheckedRequest, FunctionTool, Message
+
+# --- CMP-1: the text ---
+
+
+@mutant("CMP-1", wires=(CHAT, MESSAGES))
+class NormalisesUnicode(Mutation):
+    """`complete` composes characters that the provider had sent decomposed."""
+
+    async def complete(self, request: ModelRequest) -> str:
+        return unicodedata.normalize("NFC", await super().complete(request))
+
+
+@mutant("CMP-1")
+class DropsAByteOrderMark(Mutation):
+    """`complete` takes a byte order mark off the beginning of the text."""
+
+    async def complete(self, request: ModelRequest) -> str:
+        return (await super().complete(request)).removeprefix("\ufeff")
+
+
+@mutant("CMP-1")
+class TakesCarriageReturnsForLineEnds(Mutation):
+    """`complete` makes a line feed of CR LF, as text files are read."""
+
+    async def complete(self, request: ModelRequest) -> str:
+        return (await super().complete(request)).replace("\r\n", "\n")
+
+
+_ALSO_IN_BOTH_CALLS = {"STR-1": "it compares what both calls make of the same blocks"}
+
+
+@mutant("CMP-1", wires=(MESSAGES,), touches=_ALSO_IN_BOTH_CALLS)
+class KeepsTheFirstTextBlock(Mutation):
+    """`complete` returns the first text block alone where there are several."""
+
+    def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+        text = super()._read_completion(body, answer, usage)
+        texts = _text_blocks(body)
+        return texts[0] if len(texts) > 1 else text
+
+
+@mutant("CMP-1", wires=(MESSAGES,), touches=_ALSO_IN_BOTH_CALLS)
+class JoinsBlocksWithALineFeed(Mutation):
+    """`complete` puts a line feed between two text blocks."""
+
+    def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+        text = super()._read_completion(body, answer, usage)
+        texts = _text_blocks(body)
+        return "\n".join(texts) if len(texts) > 1 else text
+
+
+def _text_blocks(message: dict[str, Any]) -> list[str]:
+    texts = []
+    for block in message["content"] if isinstance(message.get("content"), list) else ():
+        match block:
+            case {"type": "text", "text": str(text)}:
+                texts.append(text)
+    return texts
+
+
+@mutant("CMP-1", wires=(MESSAGES,), touches=_ALSO_IN_BOTH_CALLS)
+class TakesThinkingForText(Mutation):
+    """`complete` puts the thinking in front of the text that it led to."""
+
+    def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+        text = super()._read_completion(body, answer, usage)
+        blocks = body.get("content")
+        if text and isinstance(blocks, list) and isinstance(blocks[0], dict) and blocks[0].get("type") == "thinking":
+            return f"{blocks[0]['thinking']}{text}"
+        return text
+
+
+# --- CMP-2: one request ---
+
+
+@mutant("CMP-2", wires=(CHAT, MESSAGES))
+class RetriesA503(Mutation):
+    """`complete` asks once more when the provider says 503, and raises the first failure if that fails too."""
+
+    async def complete(self, request: ModelRequest) -> str:
+        try:
+            return await super().complete(request)
+        except ModelTransportError as error:
+            if error.status_code == 503:
+                try:
+                    return await super().complete(request)
+                except ProviderResponseError:
+                    pass
+            raise
+
+
+_TAKES_THE_NEXT_ANSWER = {"CMP-10": "the second request takes the answer that waits for the call after the failed one"}
+
+
+@mutant("CMP-2", touches=_TAKES_THE_NEXT_ANSWER)
+class RetriesATimeout(Mutation):
+    """`complete` asks once more when the answer does not come in time."""
+
+    async def complete(self, request: ModelRequest) -> str:
+        try:
+            return await super().complete(request)
+        except ModelTimeoutError as error:
+            try:
+                return await super().complete(request)
+            except ProviderResponseError:
+                raise error from error.__cause__
+
+
+@mutant("CMP-2", touches=_TAKES_THE_NEXT_ANSWER | {"USE-8": "the second request clears what the first had reported"})
+class AsksAgainForABrokenOffAnswer(Mutation):
+    """`complete` asks once more when the answer reached its limit of tokens."""
+
+    def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+        text = super()._read_completion(body, answer, usage)
+        self._broke_off = answer.finish == "length"
+        return text
+
+    async def complete(self, request: ModelRequest) -> str:
+        self._broke_off = False
+        try:
+            return await super().complete(request)
+        except ProviderResponseError:
+            if self._broke_off:
+                try:
+                    return await super().complete(request)
+                except ProviderResponseError:
+                    pass
+            raise
+
+
+# --- CMP-3: the request is the caller's ---
+
+
+@mutant("CMP-3", wires=(CHAT, MESSAGES))
+class TakesTheFormatOutOfTheRequest(Mutation):
+    """A call leaves the request without its response format."""
+
+    async def complete(self, request: ModelRequest) -> str:
+        try:
+            return await super().complete(request)
+        finally:
+            if isinstance(request, dict):
+                request.pop("response_format", None)
+
+
+@mutant("CMP-3")
+class AppendsTheAnswerToTheConversation(Mutation):
+    """`complete` adds the answer to the caller's list of messages."""
+
+    async def complete(self, request: ModelRequest) -> str:
+        text = await super().complete(request)
+        if isinstance(request["messages"], list):
+            request["messages"].append({"role": "assistant", "content": text})
+        return text
+
+
+@mutant("CMP-3")
+class SortsTheCallersSchema(Mutation):
+    """A strict call puts the properties of the caller's own schema into alphabetical order."""
+
+    async def complete(self, request: ModelRequest) -> str:
+        try:
+            return await super().complete(request)
+        finally:
+            match request:
+                case {"response_format": {"json_schema": {"schema": {"properties": dict() as properties}}}}:
+                    for name in sorted(properties):
+                        properties[name] = properties.pop(name)
+
+
+@mutant("CMP-3")
+class DemandsADictAtDepth(Mutation):
+    """A schema that is not made of `dict`s is refused; the mappings around it may be of any kind."""
+
+    async def complete(self, request: ModelRequest) -> str:
+        match request:
+            case {"response_format": {"json_schema": {"schema": schema}}}:
+                if isinstance(schema, Mapping) and not isinstance(schema, dict):
+                    raise ModelRequestError("The schema must be a dict.", provider=self._provider)
+        return await super().complete(request)
+
+
+# --- CMP-4 and CMP-5: what reaches the wire ---
+
+
+class RequestMutation(Mutation):
+    """An adapter that misunderstands what it is asked."""
+
+    def misread(self, request: CheckedRequest) -> CheckedRequest:
+        raise NotImplementedError
+
+    def _arguments(self, request: CheckedRequest) -> dict[str, Any]:
+        return super()._arguments(self.misread(request))
+
+    @staticmethod
+    def with_messages(request: CheckedRequest, *messages: Message) -> CheckedRequest:
+        return dataclasses.replace(request, messages=messages)
+
+
+@mutant("CMP-4", wires=(CHAT, MESSAGES))
+class TrimsUserTexts(RequestMutation):
+    """White space around the text of a user turn is lost."""
+
+    def misread(self, request: CheckedRequest) -> CheckedRequest:
+        return self.with_messages(
+            request, *(Message(one.role, one.content.strip() if one.role == "user" else one.content) for one in request.messages)
+        )
+
+
+@mutant("CMP-4")
+class MergesARepeatedTurn(RequestMutation):
+    """A turn that says the same as the one before it is left out."""
+
+    def misread(self, request: CheckedRequest) -> CheckedRequest:
+        kept: list[Message] = []
+        for message in request.messages:
+            if not kept or kept[-1].content != message.content:
+                kept.append(message)
+        return self.with_messages(request, *kept)
+
+
+@mutant("CMP-4", wires=(CHAT, MESSAGES))
+class KeepsTheLastSystemText(RequestMutation):
+    """Of several system texts the last one alone is sent."""
+
+    def misread(self, request: CheckedRequest) -> CheckedRequest:
+        last = [one for one in request.messages if one.role == "system"][-1:]
+        return self.with_messages(request, *last, *(one for one in request.messages if one.role != "system"))
+
+
+@mutant("CMP-4")
+class CutsLongTexts(RequestMutation):
+    """A text of more than 19,000 characters is cut to that length."""
+
+    def misread(self, request: CheckedRequest) -> CheckedRequest:
+        return self.with_messages(request, *(Message(one.role, one.content[:19_000]) for one in request.messages))
+
+
+@mutant("CMP-4")
+class RemembersTheFirstModel(RequestMutation):
+    """Every call asks the model that the first call asked."""
+
+    _first: str | None = None
+
+    def misread(self, request: CheckedRequest) -> CheckedRequest:
+        self._first = self._first or request.model
+        return dataclasses.replace(request, model=self._first)
+
+
+@mutant("CMP-5", wires=(CHAT, MESSAGES))
+class DropsAZeroTemperature(RequestMutation):
+    """A temperature of zero is taken for none."""
+
+    def misread(self, request: CheckedRequest) -> CheckedRequest:
+        return dataclasses.replace(request, temperature=request.temperature or None)
+
+
+@mutant("CMP-5")
+class KeepsTheTemperatureForTheNextCall(RequestMutation):
+    """A call without temperature gets that of the call before."""
+
+    _kept: float | None = None
+
+    def misread(self, request: CheckedRequest) -> CheckedRequest:
+        if request.temperature is not None:
+            self._kept = request.temperature
+        return dataclasses.replace(request, temperature=self._kept)
+
+
+@mutant("CMP-5")
+class DropsEmptyValuesOfToolSchemas(RequestMutation):
+    """Null and empty values are left out of the schemas of tools, at any depth."""
+
+    def misread(self, request: CheckedRequest) -> CheckedRequest:
+        tools = [FunctionTool(tool.name, tool.description, _without_empty(tool.parameters)) for tool in request.tools]
+        return dataclasses.replace(request, tools=tuple(tools))
+
+
+def _without_empty(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_empty(item) for key, item in value.items() if item not in (None, [], "")}
+    return [_without_empty(item) for item in value if item is not None] if isinstance(value, list) else value
+
+
+@mutant("CMP-5")
+class SendsTheFirstToolAlone(RequestMutation):
+    """Of several tools the first one alone is sent."""
+
+    def misread(self, request: CheckedRequest) -> CheckedRequest:
+        return dataclasses.replace(request, tools=request.tools[:1])
+
+
+# --- CMP-6: requests that no wire can express ---
+
+
+class RepairingMutation(Mutation):
+    """An adapter that sends what it should refuse."""
+
+    def repaired(self, request: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    async def complete(self, request: ModelRequest) -> str:
+        changed = copy.deepcopy(request) if isinstance(request, dict) else request
+        if isinstance(changed, dict):
+            self.repaired(changed)
+        return await super().complete(changed)
+
+
+@mutant("CMP-6")
+class SendsAnUnknownRoleAsUser(RepairingMutation):
+    """A message of an unknown role is sent as the user's."""
+
+    def repaired(self, request: dict[str, Any]) -> None:
+        for message in request.get("messages") or ():
+            if isinstance(message, dict) and message.get("role") not in (None, "system", "user", "assistant"):
+                message["role"] = "user"
+
+
+@mutant("CMP-6", wires=(CHAT, MESSAGES))
+class LeavesOutAToolWithoutAName(RepairingMutation):
+    """A tool without a name is left out, and the rest is sent."""
+
+    def repaired(self, request: dict[str, Any]) -> None:
+        match request:
+            case {"tools": [{"function": {"name": None}}]}:
+                request["tools"] = []
+
+
+@mutant("CMP-6")
+class TakesAnUnknownFormatForText(RepairingMutation):
+    """A response format of an unknown type is taken for text."""
+
+    def repaired(self, request: dict[str, Any]) -> None:
+        match request.get("response_format"):
+            case {"type": str(kind)} if kind not in ("text", "json_object", "json_schema"):
+                del request["response_format"]
+
+
+@mutant("CMP-6")
+class DoesNotNameTheField(ErrorMutation):
+    """The error for a malformed tool does not say which field is malformed."""
+
+    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
+        if isinstance(error, ModelRequestError) and "tools[" in str(error):
+            return remade(error, text="The model request cannot be sent.")
+        return error
+
+
+# --- CMP-7 and CMP-8: answers that are none ---
+
+
+@mutant("CMP-7")
+class ReturnsNothingAfterThinking(Mutation):
+    """`complete` returns an empty text where the answer consists of thinking alone."""
+
+    def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+        text = super()._read_completion(body, answer, usage)
+        match body:
+            case {"choices": [{"message": {"reasoning_content": str()}}]}:
+                answer.has_text = True
+        return text
+
+
+@mutant("CMP-7")
+class TakesTextBesideAToolCallForTheAnswer(Mutation):
+    """An answer that calls a tool is taken for a whole one where text stands beside the call and the stop is natural."""
+
+    def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+        text = super()._read_completion(body, answer, usage)
+        if text and answer.finish == "stop":
+            answer.calls_tool = False
+        return text
+
+
+@mutant("CMP-7", wires=(CHAT, MESSAGES))
+class ForgetsAToolCallOnceThereIsText(Mutation):
+    """A stream that calls a tool is taken for a whole answer where text came before the call and the stop is natural."""
+
+    def _read_event(self, event: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+        text = super()._read_event(event, answer, usage)
+        if answer.has_text:
+            answer.calls_tool = False
+        return text
+
+
+@mutant("CMP-7")
+class TakesANumberForText(Mutation):
+    """`complete` returns a content that is a number in digits."""
+
+    def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+        text = super()._read_completion(body, answer, usage)
+        match body:
+            case {"choices": [{"message": {"content": int() | float() as number}}]} if number is not True:
+                answer.malformed = None
+                return str(number)
+        return text
+
+
+@mutant("CMP-7")
+class BlamesTheLineForAForeignBody(ErrorMutation):
+    """A completion that is not JSON is raised as a lost connection."""
+
+    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
+        return remade(error, ModelConnectionError) if str(error).endswith("it is not JSON.") else error
+
+
+@mutant("CMP-8", wires=(CHAT, MESSAGES))
+class TakesAFullStopForTheEnd(Mutation):
+    """`complete` takes an answer that reached its limit of tokens for whole where it ends with a full stop."""
+
+    def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+        text = super()._read_completion(body, answer, usage)
+        if text.endswith(".") and answer.finish in ("length", "max_tokens"):
+            answer.finish = min(self._natural_stops)
+        return text
+
+
+@mutant("CMP-8", touches={"USE-8": "the answer is not refused there either"})
+class TakesAFilteredAnswerForWhole(Mutation):
+    """`complete` returns what the provider's content filter has left of an answer."""
+
+    def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+        text = super()._read_completion(body, answer, usage)
+        answer.finish = "stop" if answer.finish == "content_filter" else answer.finish
+        return text
+
+
+@mutant("CMP-8", wires=(MESSAGES,), touches={"USE-8": "the answer is not refused there either"})
+class TakesAPauseForTheEnd(Mutation):
+    """`complete` returns the text that came before the provider paused its turn."""
+
+    def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+        text = super()._read_completion(body, answer, usage)
+        answer.finish = "end_turn" if answer.finish == "pause_turn" else answer.finish
+        return text
+
+
+# --- CMP-9 and CMP-10: calls beside and after one another ---
+
+
+@mutant("CMP-9", wires=(CHAT, MESSAGES))
+class KeepsTheAnswerOnTheTransport(Mutation):
+    """`complete` puts its text into an attribute, and returns what is there one turn of the event loop later."""
+
+    async def complete(self, request: ModelRequest) -> str:
+        self._text = await super().complete(request)
+        await asyncio.sleep(0)
+        return self._text
+
+
+@mutant("CMP-10")
+class StaysBrokenAfterATimeout(ErrorMutation):
+    """After a timeout every later call fails."""
+
+    _timed_out = False
+
+    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
+        self._timed_out = self._timed_out or isinstance(error, ModelTimeoutError)
+        return error
+
+    async def complete(self, request: ModelRequest) -> str:
+        if self._timed_out:
+            raise ModelConnectionError("The client is closed.", provider=self._provider)
+        return await super().complete(request)
+
+
+@mutant("CMP-10")
+class StaysClosedAfterALostBody(ErrorMutation):
+    """After a connection was lost inside a completion's body every later `complete` fails."""
+
+    _closed = False
+
+    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
+        self._closed = self._closed or "inside a body" in str(error.__cause__)
+        return error
+
+    async def complete(self, request: ModelRequest) -> str:
+        if self._closed:
+            raise ModelConnectionError("The client is closed.", provider=self._provider)
+        return await super().complete(request)
