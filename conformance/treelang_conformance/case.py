@@ -41,16 +41,26 @@ class Case:
         provider: The scripted provider: `reply`, `requests`, `connections` and the waits for them.
         subject: What is under test.
         patience: What every bound in time is multiplied by.
+        seed: Which examples a property check makes.
     """
 
     def __init__(
-        self, *, subject: Subject, wire: Wire, provider: Provider, mode: Mode, watch: LeftoversWatch, patience: float
+        self,
+        *,
+        subject: Subject,
+        wire: Wire,
+        provider: Provider,
+        mode: Mode,
+        watch: LeftoversWatch,
+        patience: float,
+        seed: int,
     ) -> None:
         self.subject = subject
         self.wire = wire
         self.provider = provider
         self.mode = mode
         self.patience = patience
+        self.seed = seed
         self._watch = watch
         self._transport: ModelTransport | None = None
         self._made: list[ModelTransport] = []

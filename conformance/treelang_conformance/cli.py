@@ -64,6 +64,9 @@ def run(
     patience: Annotated[
         float, typer.Option(min=0.1, help="Multiply the kit's own time limits, for slow or busy machines.")
     ] = 1.0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Make other examples in the property checks, or those of a failure again.")
+    ] = 0,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="How many processes to use; by default as many as pay.")
     ] = None,
@@ -88,6 +91,7 @@ def run(
                 select=selection,
                 expected_failures=tolerated,
                 patience=patience,
+                seed=seed,
                 jobs=jobs or sensible_jobs(len(selected)),
                 progress=progress,
             )

@@ -32,11 +32,13 @@ class Executor:
 
     Attributes:
         patience: What the kit's bounds in time are multiplied by, for slow or busy machines.
+        seed: Which examples the property checks make.
     """
 
     subject: Subject
     wire: Wire
     patience: float = 1.0
+    seed: int = 0
 
     def run(self, check: Check) -> CheckResult:
         """Run one check with a provider, an event loop and a transport of its own."""
@@ -52,6 +54,7 @@ class Executor:
                 mode=check.mode or Mode.COMPLETE,
                 watch=watch,
                 patience=self.patience,
+                seed=self.seed,
             )
             try:
                 await _judge(check, case)

@@ -50,6 +50,7 @@ def run(
     select: Sequence[str] | None = None,
     expected_failures: ExpectedFailures | None = None,
     patience: float = 1.0,
+    seed: int = 0,
     jobs: int = 1,
     checks: Sequence[Check] | None = None,
     progress: ProgressCallback | None = None,
@@ -62,6 +63,7 @@ def run(
         select: Families, clauses or checks to run; everything for `None`. The wiring check runs always.
         expected_failures: Failures to tolerate, by clause or check id.
         patience: What the kit's bounds in time are multiplied by, for slow or busy machines.
+        seed: Which examples the property checks make.
         jobs: In how many processes to run the checks; more than one needs a subject with a target.
         checks: What to run instead of the kit's own checks, the wiring check first; in one process only.
         progress: Told of every finished check.
@@ -73,7 +75,7 @@ def run(
         WorkerError: A worker process died.
     """
     started, begun = datetime.now(UTC), time.perf_counter()
-    executor = Executor(subject, find_wire(wire) if isinstance(wire, str) else wire, patience)
+    executor = Executor(subject, find_wire(wire) if isinstance(wire, str) else wire, patience, seed)
     expected = expected_failures or {}
     wiring, *judged = all_checks() if checks is None else checks
     selected = select_checks(judged, select)

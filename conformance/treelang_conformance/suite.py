@@ -39,7 +39,7 @@ from treelang_conformance.subject import Subject, UnknownFeatureError
 from treelang_conformance.wires.base import Wire
 from treelang_conformance.wires.discovery import UnknownWireError, find_wire
 
-_KEYWORDS = ("wire", "select", "expected_failures", "features", "patience")
+_KEYWORDS = ("wire", "select", "expected_failures", "features", "patience", "seed")
 
 
 class TransportSuite:
@@ -53,6 +53,7 @@ class TransportSuite:
         expected_failures: Failures to tolerate, by clause or check id.
         features: What the transport must offer (`usage`, `capabilities`); `None` judges what it has.
         patience: What the kit's bounds in time are multiplied by, for slow or busy machines.
+        seed: Which examples the property checks make; a failure names the one that it was found with.
     """
 
     wire: ClassVar[str] = ""
@@ -60,6 +61,7 @@ class TransportSuite:
     expected_failures: ClassVar[Mapping[str, ExpectedFailure]] = {}
     features: ClassVar[frozenset[str] | None] = None
     patience: ClassVar[float] = 1.0
+    seed: ClassVar[int] = 0
 
     _results: ClassVar[dict[str, CheckResult]]
     _told_of_wiring: ClassVar[bool] = False
@@ -170,7 +172,7 @@ class TransportSuite:
         return result
 
     def _executor(self) -> Executor:
-        return Executor(self._subject(), self._wire(), self.patience)
+        return Executor(self._subject(), self._wire(), self.patience, self.seed)
 
 
 def _refuse(suite: TransportSuite, message: str) -> NoReturn:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from queue import SimpleQueue
-from threading import Thread
 from typing import TypeAlias
 
 from treelang_conformance.execution import Executor
 from treelang_conformance.probe import probe
+from treelang_conformance.provider.thread import ProviderThread
 from treelang_conformance.registry import Check, all_checks
 from treelang_conformance.report import CheckResult
 from treelang_conformance.subject import Subject
@@ -41,7 +43,8 @@ class WorkerError(Exception):
 def sensible_jobs(checks: int) -> int:
     """How many processes to use for so many checks on this machine."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, MOST_BY_DEFAULT, checks // WORTH_A_WORKER))
+    # One more than the cores: some checks wait for a timeout of the client's.
+    return max(1, min(cores + 1, MOST_BY_DEFAULT, checks // WORTH_A_WORKER))
 
 
 def run_in_workers(executor: Executor, checks: Sequence[Check], jobs: int) -> Iterator[CheckResult]:
@@ -53,18 +56,19 @@ def run_in_workers(executor: Executor, checks: Sequence[Check], jobs: int) -> It
         WorkerError: A process died.
     """
     subject = executor.subject
-    begin = (subject.target, subject.features, executor.wire.name, executor.patience)
-    context = multiprocessing.get_context("spawn")  # forking a process that has threads is not safe
+    begin = (subject.target, subject.features, executor.wire.name, executor.patience, executor.seed)
+    context = multiprocessing.get_context("fork" if _can_fork() else "spawn")
     waiting = deque(checks)
     results: SimpleQueue[CheckResult | Exception | None] = SimpleQueue()
     with ProcessPoolExecutor(jobs - 1, mp_context=context, initializer=_begin, initargs=begin) as pool:
+        pool.submit(os.getpid)  # forks all of them at once, before the lanes below are further threads
 
         def elsewhere(check: Check) -> CheckResult:
             return pool.submit(_run, check.id).result()
 
         lanes = [executor.run, *[elsewhere] * (jobs - 1)]
         for runner in lanes:
-            Thread(target=_drain, args=(runner, waiting, results), daemon=True).start()
+            threading.Thread(target=_drain, args=(runner, waiting, results), daemon=True).start()
         try:
             for _ in lanes:
                 while (result := results.get()) is not None:
@@ -75,6 +79,12 @@ def run_in_workers(executor: Executor, checks: Sequence[Check], jobs: int) -> It
             raise WorkerError("a worker process died; find the check that kills it with --jobs 1") from None
         finally:
             waiting.clear()
+
+
+def _can_fork() -> bool:
+    """Whether this process can be copied with all that it has imported; copying one that has threads is not safe."""
+    ProviderThread.retire()
+    return sys.platform == "linux" and threading.active_count() == 1
 
 
 def _drain(runner: Runner, waiting: deque[Check], results: SimpleQueue[CheckResult | Exception | None]) -> None:
@@ -92,10 +102,10 @@ def _drain(runner: Runner, waiting: deque[Check], results: SimpleQueue[CheckResu
         results.put(None)
 
 
-def _begin(target: str, features: frozenset[str] | None, wire: str, patience: float) -> None:
+def _begin(target: str, features: frozenset[str] | None, wire: str, patience: float, seed: int) -> None:
     global _executor, _checks  # the state of a worker process, set once as it begins
     subject = Subject(load_factory(target), target=target, features=features)
-    _executor = Executor(subject, find_wire(wire), patience)
+    _executor = Executor(subject, find_wire(wire), patience, seed)
     probe(subject, _executor.wire)  # imports what the factory needs, which no check's bound allows for
     _checks = {check.id: check for check in all_checks()}
 

@@ -1,4 +1,4 @@
-"""Examples made by hypothesis for checks: bounded, always the same ones, and shrunk where one fails."""
+"""Examples made by hypothesis for checks: bounded, the same ones for the same seed, and shrunk where one fails."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from treelang_conformance.case import Case
 from treelang_conformance.checks._vocabulary import about
 from treelang_conformance.violation import Violation
 
@@ -17,6 +18,13 @@ T = TypeVar("T")
 _EXAMPLE_SECONDS = 2.0
 """How long one example may take, so that none of them outlives its check."""
 
+_SHRINKING_EXAMPLES = 100
+"""How many more examples are judged once one has failed, to find a smaller one: a number, so that a replay agrees."""
+
+
+class _SmallEnough(BaseException):
+    """Ends the search for a smaller example; no `Exception`, which hypothesis would take for a failing example."""
+
 
 def numbers(bits: int) -> SearchStrategy[int]:
     """Whole numbers of so many bits.
@@ -26,7 +34,7 @@ def numbers(bits: int) -> SearchStrategy[int]:
     """
     from hypothesis import strategies
 
-    digits = strategies.lists(strategies.booleans(), min_size=bits, max_size=bits)
+    digits = strategies.tuples(*[strategies.booleans()] * bits)
     return digits.map(lambda drawn: sum(digit << place for place, digit in enumerate(drawn)))
 
 
@@ -45,8 +53,12 @@ def texts(*, least: int = 0, most: int) -> SearchStrategy[str]:
     return strategies.lists(characters, min_size=least, max_size=most).map("".join)
 
 
-async def for_examples(examples: SearchStrategy[T], judge: Callable[[T], Awaitable[None]], *, at_most: int) -> None:
-    """Judge up to `at_most` examples, each in a task of its own; a violation names the smallest one that was found.
+async def for_examples(
+    case: Case, examples: SearchStrategy[T], judge: Callable[[T], Awaitable[None]], *, at_most: int
+) -> None:
+    """Judge up to `at_most` examples, each in a task of its own; a violation names the smallest that was found.
+
+    The seed of the case decides about the examples, and the violation names it too, so that they can be had again.
 
     Hypothesis is synchronous, so it runs in a thread, while the examples run in the event loop of the check.
     """
@@ -56,24 +68,38 @@ async def for_examples(examples: SearchStrategy[T], judge: Callable[[T], Awaitab
 
     async def judged(example: T) -> Violation | None:
         try:
-            with about(f"the example {example!r}"):
+            with about(f"the example {example!r} (of --seed {case.seed})"):
                 await judge(example)
         except Violation as violation:
             return violation
         return None
 
+    found: Violation | None = None
+    more = _SHRINKING_EXAMPLES
+
     def examine(example: T) -> None:
+        nonlocal found, more
+        if found is not None:
+            more -= 1
+            if more < 0:
+                raise _SmallEnough
         violation = asyncio.run_coroutine_threadsafe(judged(example), loop).result(_EXAMPLE_SECONDS)
         if violation is not None:
+            found = violation  # each one is smaller than the one before
             raise violation
 
     settings = hypothesis.settings(
         max_examples=at_most,
-        derandomize=True,
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),  # explaining traces every line, which is slow
         database=None,
         deadline=None,
         report_multiple_bugs=False,
         verbosity=hypothesis.Verbosity.quiet,
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    await asyncio.to_thread(settings(hypothesis.given(examples)(examine)))
+    seeded = hypothesis.seed(case.seed)(hypothesis.given(examples)(examine))
+    try:
+        await asyncio.to_thread(settings(seeded))
+    except _SmallEnough:
+        assert found is not None  # noqa: S101  # told to the type checker
+        raise found from None

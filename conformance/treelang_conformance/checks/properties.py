@@ -38,7 +38,7 @@ async def any_text_cut_anywhere_comes_whole(case: Case) -> None:
         case.answers(Reply.event_stream(*sent))
         case.require_text(await case.call(), answer.text)
 
-    await for_examples(examples, judge, at_most=20)
+    await for_examples(case, examples, judge, at_most=20)
 
 
 @check("CAP-1", requires=("capabilities",), hint="Decide by a table in memory, with a default for every other name.")
@@ -52,7 +52,7 @@ async def any_name_has_capabilities(case: Case) -> None:
             first, again = (declared_capabilities(case, transport, model) for _ in range(2))
             case.require(first == again, expected=f"{first} for {model!r} again", happened=f"it gave {again}")
 
-    await for_examples(texts(most=12), judge, at_most=40)
+    await for_examples(case, texts(most=12), judge, at_most=40)
 
 
 class _Step(StrEnum):
@@ -97,7 +97,7 @@ async def usage_is_right_after_any_order_of_calls(case: Case) -> None:
                     held = usage if step in (_Step.SUCCEED, _Step.BE_REFUSED) else None
 
     await for_examples(
-        strategies.lists(numbers(3).map(lambda number: kinds[number % len(kinds)]), max_size=6), judge, at_most=10
+        case, strategies.lists(numbers(3).map(lambda number: kinds[number % len(kinds)]), max_size=6), judge, at_most=10
     )
 
 
