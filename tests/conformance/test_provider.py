@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import socket
 import ssl
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -371,3 +374,18 @@ def conclude_wrongly(provider: Provider) -> None:
     with provider, Client(provider) as client:
         client.send()
         assert client.receive_all() != b""
+
+
+def test_connections_made_while_it_stops_do_not_keep_it_from_stopping() -> None:
+    stopped = threading.Event()
+
+    def race() -> None:
+        for _ in range(100):
+            with Provider() as provider:
+                clients = [socket.create_connection(("127.0.0.1", urlsplit(provider.url).port or 0)) for _ in range(3)]
+            for client in clients:
+                client.close()
+        stopped.set()
+
+    threading.Thread(target=race, daemon=True).start()
+    assert stopped.wait(20)

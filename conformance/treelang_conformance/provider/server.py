@@ -128,6 +128,10 @@ class Provider:
 
     async def _stop(self) -> None:
         self._stopping = True
+        # What was accepted a moment ago becomes a connection in the next turn of the loop, but not with a server that
+        # is closed by then: the event loop would forget it, and nobody would ever see its end.
+        asyncio.get_running_loop().remove_reader(self._socket)
+        await asyncio.sleep(0)
         self._server.close()
         for handler in self._handlers:
             handler.drop()
