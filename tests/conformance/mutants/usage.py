@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import weakref
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -18,9 +18,11 @@ from treelang_conformance.endpoint import Endpoint
 
 # --- which numbers ---
 
+_NOTHING = ModelUsage()
+
 
 @mutant("USE-1", wires=(CHAT, MESSAGES))
-class CountsIn32Bits(Mutation):
+class CutsLargeCounters(Mutation):
     """`complete` reports the lower 32 bits of a counter."""
 
     def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
@@ -80,8 +82,8 @@ class AddsCachedTokensInAStream(Mutation):
     def _read_event(self, event: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
         text = super()._read_event(event, answer, usage)
         match event:
-            case {"usage": {"cache_read_input_tokens": int(cached), "input_tokens": int(fresh)}}:
-                usage.report(prompt_tokens=fresh + cached)
+            case {"usage": {"cache_read_input_tokens": int(cached)}} if usage.usage.reported:
+                usage.report(prompt_tokens=usage.usage.prompt_tokens + cached)
         return text
 
 
@@ -92,15 +94,15 @@ class AddsReasoningToTheOutput(Mutation):
     def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
         text = super()._read_completion(body, answer, usage)
         match body:
-            case {"usage": {"completion_tokens": int(output), "completion_tokens_details": {"reasoning_tokens": int(more)}}}:
-                usage.report(completion_tokens=output + more)
+            case {"usage": {"completion_tokens_details": {"reasoning_tokens": int(reasoning)}}} if usage.usage.reported:
+                usage.report(completion_tokens=usage.usage.completion_tokens + reasoning)
         return text
 
 
 # --- how long ---
 
 
-@mutant("USE-4", wires=(CHAT, MESSAGES))
+@mutant("USE-4", wires=(CHAT, MESSAGES), touches={"USE-5": "any order of calls consumes twice as well"})
 class ReportsAZeroAfterConsuming(Mutation):
     """Usage that was handed out reads as a zero that the provider had reported."""
 
@@ -117,32 +119,49 @@ class ReportsAZeroAfterConsuming(Mutation):
         return usage
 
 
+class _RememberingLedger(UsageLedger):
+    """A ledger that knows the context's last record even when a new call has hidden it."""
+
+    def __init__(self) -> None:
+        self._latest: ContextVar[UsageRecord | None] = ContextVar("latest", default=None)
+
+    def begin(self) -> UsageRecord:
+        record = super().begin()
+        self._latest.set(record)
+        return record
+
+    def latest(self) -> UsageRecord | None:
+        return self._latest.get()
+
+
 class ResurrectingMutation(Mutation):
     """An adapter that brings an earlier call's usage back when a call ends in one way."""
 
     brings_back_after: type[BaseException]
 
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self._ledger: _RememberingLedger = _RememberingLedger()
+
     async def complete(self, request: ModelRequest) -> str:
-        earlier = self._ledger.consume()
-        try:
+        with self._bringing_back():
             return await super().complete(request)
-        except self.brings_back_after:
-            self._publish(earlier)
-            raise
 
     async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
-        earlier = self._ledger.consume()
-        async with contextlib.aclosing(super()._stream(request)) as chunks:
-            try:
+        with self._bringing_back():
+            async with contextlib.aclosing(super()._stream(request)) as chunks:
                 async for chunk in chunks:
                     yield chunk
-            except self.brings_back_after:
-                self._publish(earlier)
-                raise
 
-    def _publish(self, usage: ModelUsage) -> None:
-        if usage.reported:
-            self._ledger.begin().report(usage.prompt_tokens, usage.completion_tokens)
+    @contextlib.contextmanager
+    def _bringing_back(self) -> Iterator[None]:
+        earlier = self._ledger.latest()
+        try:
+            yield
+        except self.brings_back_after:
+            if earlier and earlier.usage.reported:
+                earlier.bind()
+            raise
 
 
 @mutant("USE-5", wires=(CHAT, MESSAGES))
@@ -231,7 +250,7 @@ class _UnsharedLedger(UsageLedger):
     """Usage as a plain value in the context, which a child task inherits as a copy."""
 
     def __init__(self) -> None:
-        self._usage: ContextVar[ModelUsage] = ContextVar("usage", default=ModelUsage())
+        self._usage: ContextVar[ModelUsage] = ContextVar("usage", default=_NOTHING)
 
     def begin(self) -> UsageRecord:
         self._usage.set(ModelUsage())
@@ -299,7 +318,11 @@ class ReportsWithoutCounters(Mutation):
         return text
 
 
-@mutant("USE-8", wires=(CHAT, RESPONSES, MESSAGES))
+@mutant(
+    "USE-8",
+    wires=(CHAT, RESPONSES, MESSAGES),
+    touches={"USE-5": "any order of calls has refused answers in it, of which the usage stands"},
+)
 class ForgetsTheUsageOfARefusedAnswer(Mutation):
     """An answer that is refused leaves no usage, though it was billed."""
 
@@ -336,19 +359,19 @@ class AddsTotalsUp(Mutation):
         before = usage.usage.completion_tokens
         text = super()._read_event(event, answer, usage)
         match event:
-            case {"usage": {"completion_tokens": int(output)}}:
+            case {"usage": {"completion_tokens": int(output)}} if usage.usage.reported:
                 usage.report(completion_tokens=before + output)
         return text
 
 
 @mutant("USE-11", wires=(CHAT, MESSAGES))
 class KeepsTheLargestTotal(Mutation):
-    """A total of the output that is smaller than the one before it is taken for an error."""
+    """A total of the output that is smaller than the one before it, but not zero, is taken for an error."""
 
     def _read_event(self, event: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
         before = usage.usage.completion_tokens
         text = super()._read_event(event, answer, usage)
-        if usage.usage.completion_tokens < before:
+        if 0 < usage.usage.completion_tokens < before:
             usage.report(completion_tokens=before)
         return text
 
