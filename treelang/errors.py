@@ -87,7 +87,7 @@ class MissingDependencyError(TreelangError, ImportError):
     """An optional package is not installed; the message names the extra that brings it."""
 
 
-class _PlacedError(TreelangError):
+class PlacedError(TreelangError):
     """An error about one place of a program.
 
     Attributes:
@@ -109,15 +109,15 @@ def _shortened(pointer: str) -> str:
     return pointer if len(pointer) <= 200 else f"{pointer[:80]}...{pointer[-80:]}"
 
 
-class ToolNotFoundError(_PlacedError, ValueError):
+class ToolNotFoundError(PlacedError, ValueError):
     """The provider has no tool of that name (TOL-1)."""
 
 
-class ToolExecutionError(_PlacedError, RuntimeError):
+class ToolExecutionError(PlacedError, RuntimeError):
     """The tool failed, or gave back what is no JSON value (TOL-4). What it raised is `__cause__`."""
 
 
-class ASTValidationError(_PlacedError, ValueError):
+class ASTValidationError(PlacedError, ValueError):
     """The program is not valid: no JSON, not of its format, or not fit for the tools that it names."""
 
 
@@ -125,7 +125,7 @@ class InvalidToolArgumentsError(ToolExecutionError, ASTValidationError):
     """Evaluated arguments that the tool's schema refuses; the tool was not called (TOL-5)."""
 
 
-class ASTExecutionError(_PlacedError, RuntimeError):
+class ASTExecutionError(PlacedError, RuntimeError):
     """A valid program that could not be carried through."""
 
 

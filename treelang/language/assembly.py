@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 from treelang.errors import ASTValidationError
 from treelang.language import v1, v2
 from treelang.language.defects import fail
-from treelang.language.json_value import NotJSONError
+from treelang.language.json_value import NotJSONError, kind_of
 from treelang.language.node import MAX_DEPTH, Node
 from treelang.language.pointer import Path, pointer
 from treelang.language.program import Program
@@ -172,21 +172,3 @@ def _explained(error: ErrorDetails, draft: _Draft) -> ASTValidationError:
 def _types(models: Models) -> str:
     *others, last = [repr(model.model_fields["type"].default) for model in models]
     return f"{', '.join(others)} or {last}" if others else last
-
-
-def kind_of(value: object) -> str:
-    """The JSON type of a value, with its article."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a text"
-        case list() | tuple():
-            return "an array"
-        case Mapping():
-            return "an object"
-    return f"a {type(value).__name__}"

@@ -31,14 +31,21 @@ class NotJSONError(ValueError):
         self.pointer = pointer(path)
 
 
-def copy_json(value: object) -> Any:
+def copy_json(value: Any) -> Any:
     """A copy of a JSON value, in JSON's own types: tuples become arrays, and a subclass of a type that type.
 
     Raises:
         NotJSONError: It is no JSON value.
     """
-    if value is None or type(value) is bool or (type(value) is str and value.isascii()):
-        return value  # what most values are
+    kind = type(value)
+    if kind is bool or value is None or (kind is str and value.isascii()):
+        return value
+    if (kind is int and -_INTEGER_BOUND < value < _INTEGER_BOUND) or (kind is float and -inf < value < inf):
+        return value
+    return _copied(value)
+
+
+def _copied(value: object) -> Any:
     holder = [value]
     pending: list[tuple[Any, Path, int]] = [(holder, None, 0)]
     while pending:
@@ -93,3 +100,21 @@ def _without_subclass(value: str | int | float) -> str | int | float:
     if isinstance(value, str):
         return str.__str__(value)  # what an enumeration's member is, and not how it shows itself
     return int.__int__(value) if isinstance(value, int) else float.__float__(value)
+
+
+def kind_of(value: object) -> str:
+    """The JSON type of a value, with its article."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
+        case list() | tuple():
+            return "an array"
+        case Mapping():
+            return "an object"
+    return f"a {type(value).__name__}"

@@ -13,9 +13,10 @@ from typing import Any, overload
 from pydantic import ValidationError
 
 from treelang.errors import ASTValidationError
-from treelang.language.assembly import assemble, kind_of
+from treelang.language.assembly import assemble
 from treelang.language.defects import fail
 from treelang.language.json_text import decode
+from treelang.language.json_value import kind_of
 from treelang.language.pointer import Path
 from treelang.language.program import PROGRAMS, Program
 from treelang.language.validation import check
