@@ -45,18 +45,20 @@ class AnswerState:
 
     def add_text(self, text: str) -> str:
         """Take a piece of text and return what can be yielded: a high surrogate waits for its other half."""
+        self.has_text = self.has_text or bool(text)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            text = _join_surrogates(self._held + text)
+            self._held = text[-1] if "\ud800" <= text[-1] <= "\udbff" else ""
+            return text.removesuffix(self._held) if self._held else text
         if self._held:
-            text, self._held = _join_surrogates(self._held + text), ""
-        if text and "\ud800" <= text[-1] <= "\udbff":
-            text, self._held = text[:-1], text[-1]
-        if text:
-            self.has_text = True
+            text, self._held = self._held + text, ""
         return text
 
     def end_text(self) -> str:
         """Return what was held back for a half that never came."""
         held, self._held = self._held, ""
-        self.has_text = self.has_text or bool(held)
         return held
 
     def fault(self, natural: frozenset[str]) -> str | None:

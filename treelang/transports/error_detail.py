@@ -18,6 +18,8 @@ _STATUS_KINDS: Mapping[int, type[ModelTransportError]] = {
     429: ModelRateLimitError,
 }
 
+_STATUS_NAMES = frozenset(map(str, _STATUS_KINDS))
+
 # Error types and codes that decide the kind of an error reported without a failing status.
 _NAMED_KINDS: Mapping[str, type[ModelTransportError]] = {
     **dict.fromkeys(
@@ -45,6 +47,29 @@ _NAMED_KINDS: Mapping[str, type[ModelTransportError]] = {
 }
 
 # Words without digits: what keys and identifiers of requests look like never passes.
+# Types and codes that providers are known to give; no prompt can lend them a meaning.
+_KNOWN = frozenset(_NAMED_KINDS) | {
+    "api_error",
+    "billing_error",
+    "content_filter",
+    "context_length_exceeded",
+    "internal_server_error",
+    "invalid_request_error",
+    "invalid_value",
+    "model_not_found",
+    "not_found_error",
+    "overloaded_error",
+    "request_too_large",
+    "server_error",
+    "service_unavailable",
+    "timeout_error",
+    "tool_use_failed",
+    "unsupported_parameter",
+    "unsupported_value",
+}
+
+_WORD = re.compile(r"[A-Za-z]+", re.ASCII)
+
 _IDENTIFIER = re.compile(r"(?=.{1,64}$)[A-Za-z]+([_.:-][A-Za-z]+)*", re.ASCII)
 
 
@@ -95,17 +120,21 @@ class ErrorDetail:
         for name in (self.code, self.type):
             if name is None:
                 continue
-            if name.isdecimal():
-                return kind_of_status(int(name[:3]))
+            if name in _STATUS_NAMES:
+                return _STATUS_KINDS[int(name)]
             if name in _NAMED_KINDS:
                 return _NAMED_KINDS[name]
         return ModelTransportError
 
     def safe_code(self, private: str) -> str | None:
-        """The provider's code, else its type, as long as it is an identifier and no echo of `private` text."""
+        """The provider's code, else its type: a known one, or an identifier that shares no word with `private` text."""
         for name in (self.code, self.type):
-            if name and _IDENTIFIER.fullmatch(name) and (name in _NAMED_KINDS or name not in private):
+            if name in _KNOWN:
                 return name
+            if name and _IDENTIFIER.fullmatch(name):
+                words = set(_WORD.findall(private.lower()))
+                if words.isdisjoint(_WORD.findall(name.lower())):
+                    return name
         return None
 
 

@@ -123,23 +123,31 @@ def _first_choice(body: dict[str, Any]) -> dict[str, Any] | None:
     choices = body.get("choices")
     if not isinstance(choices, list):
         return None
-    return next((choice for choice in choices if isinstance(choice, dict) and choice.get("index", 0) == 0), None)
+    return next((choice for choice in choices if isinstance(choice, dict) and choice.get("index") in (0, None)), None)
 
 
 def _read_choice(choice: dict[str, Any], part: str, answer: AnswerState) -> str:
-    if isinstance(reason := choice.get("finish_reason"), str):
+    if (reason := choice.get("finish_reason")) and isinstance(reason, str):
         answer.finish = reason
         # The reason is the sign of completion: some servers end the stream without `[DONE]`.
         answer.completed = True
+    if choice.get("error"):
+        answer.failure = choice
     message = choice.get(part)
     if not isinstance(message, dict):
         return ""
     if message.get("tool_calls") or message.get("function_call"):
         answer.calls_tool = True
-    if message.get("refusal"):
-        answer.refused = True
     content = message.get("content")
+    if message.get("refusal") or _has_refusal(content):
+        answer.refused = True
     text = texts_of(content) if content is not None else ""
     if text is None:
         answer.malformed = "its content is neither text nor a list of text parts"
     return text or ""
+
+
+def _has_refusal(content: Any) -> bool:
+    return isinstance(content, list) and any(
+        isinstance(part, dict) and part.get("type") == "refusal" for part in content
+    )

@@ -78,10 +78,11 @@ class OpenAIResponsesTransport(SDKTransport):
             case {"type": "response.output_item.added" | "response.output_item.done", "item": {"type": str(kind)}}:
                 answer.calls_tool = answer.calls_tool or kind in _CALLERS_ITEMS
             case {
-                "type": "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled",
-                "response": dict(response),
+                "type": "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" as kind
             }:
-                _read_response(response, answer, usage)
+                response = event.get("response")
+                response = response if isinstance(response, dict) else {}
+                _read_response({"status": kind.removeprefix("response.")} | response, answer, usage)
                 answer.over = True
                 whole = _read_output(response, answer)
                 # Some servers send the text with the closing event alone.
@@ -113,10 +114,11 @@ def _read_output(response: dict[str, Any], answer: AnswerState) -> str:
 
 
 def _read_item(item: dict[str, Any], answer: AnswerState) -> str:
-    if item.get("type") in _CALLERS_ITEMS:
+    kind = item.get("type")
+    if isinstance(kind, str) and kind in _CALLERS_ITEMS:
         answer.calls_tool = True
     content = item.get("content")
-    if item.get("type") != "message" or not isinstance(content, list):
+    if kind != "message" or not isinstance(content, list):
         return ""
     parts = [part for part in content if isinstance(part, dict)]
     if any(part.get("type") == "refusal" for part in parts):

@@ -146,7 +146,7 @@ def _raise_failure(body: dict[str, Any], answer: AnswerState, translator: ErrorT
     """Raise the error that the provider reported under a successful status, if it did (ERR-11)."""
     if answer.failure is not None:
         translator.raise_in_band(answer.failure)
-    if body.get("error") not in (None, False, "") or "error" in (body.get("type"), body.get("object")):
+    if body.get("error") not in (None, False, "", {}) or "error" in (body.get("type"), body.get("object")):
         translator.raise_in_band(body)
 
 

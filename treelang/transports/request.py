@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -11,6 +10,9 @@ from treelang.errors import ModelRequestError
 from treelang.transports.contract import ModelRequest
 
 _KEYS = frozenset({"model", "messages", "temperature", "max_tokens", "tools", "response_format"})
+_LARGEST = 1e300
+"""Beyond it a number is no finite one in JSON as others read it."""
+
 _ROLES = frozenset({"system", "user", "assistant"})
 
 
@@ -57,6 +59,11 @@ class CheckedRequest:
     tools: tuple[FunctionTool, ...]
     json_mode: bool
     strict: StrictSchema | None
+
+    @property
+    def contents(self) -> str:
+        """Everything of the request that is private: texts, tools, schema."""
+        return f"{[message.content for message in self.messages]}\n{self.tools}\n{self.strict}"
 
     @property
     def system(self) -> tuple[str, ...]:
@@ -123,17 +130,13 @@ def _read_message(message: Any, place: str) -> Message:
         _refuse(f"{place}.role", "must be system, user or assistant")
     if not isinstance(content, str):
         _refuse(f"{place}.content", "must be text")
-    try:
-        content.encode()
-    except UnicodeEncodeError:
-        _refuse(f"{place}.content", "must be text without lone surrogates")
-    return Message(role, content)
+    return Message(role, _encodable(content, f"{place}.content"))
 
 
 def _read_temperature(value: Any) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_LARGEST < value < _LARGEST:
         _refuse("temperature", "must be a finite number")
     return value
 
@@ -141,7 +144,7 @@ def _read_temperature(value: Any) -> float | None:
 def _read_max_tokens(value: Any) -> int | None:
     if value is None:
         return None
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < _LARGEST:
         _refuse("max_tokens", "must be an integer of at least 1")
     return value
 
@@ -214,11 +217,13 @@ def _plain(value: Any, place: str) -> Any:
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             _refuse(place, "must have text keys throughout")
-        return {key: _plain(item, place) for key, item in value.items()}
-    if isinstance(value, str | bool | int) or value is None:
+        return {_encodable(key, place): _plain(item, place) for key, item in value.items()}
+    if isinstance(value, str):
+        return _encodable(value, place)
+    if isinstance(value, bool) or value is None:
         return value
-    if isinstance(value, float):
-        if not math.isfinite(value):
+    if isinstance(value, int | float):
+        if not -_LARGEST < value < _LARGEST:
             _refuse(place, "must hold finite numbers only")
         return value
     if _is_sequence(value):
@@ -229,7 +234,15 @@ def _plain(value: Any, place: str) -> Any:
 def _text(value: Any, place: str) -> str:
     if not isinstance(value, str) or not value:
         _refuse(place, "must be a non-empty text")
-    return value
+    return _encodable(value, place)
+
+
+def _encodable(text: str, place: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        _refuse(place, "must be text without lone surrogates")
+    return text
 
 
 def _is_sequence(value: Any) -> bool:

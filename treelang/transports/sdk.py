@@ -39,12 +39,19 @@ class _ResponseHead(NamedTuple):
     headers: Any
 
 
+class _Exchange:
+    """What one call has seen of its response. Each call has its own: many may be open in one context."""
+
+    head: _ResponseHead | None = None
+
+
 # A failing response is read by the SDK, and where its body stalls nothing of the exception knows the status (ERR-16).
-_response_head: ContextVar[_ResponseHead | None] = ContextVar("treelang_response_head", default=None)
+_opening: ContextVar[_Exchange | None] = ContextVar("treelang_opening_exchange", default=None)
 
 
 async def _remember_head(response: Any) -> None:
-    _response_head.set(_ResponseHead(response.status_code, response.headers))
+    if (exchange := _opening.get()) is not None:
+        exchange.head = _ResponseHead(response.status_code, response.headers)
 
 
 class SDKTransport(ABC):
@@ -210,11 +217,12 @@ class SDKTransport(ABC):
 
     def _translator(self, request: CheckedRequest) -> ErrorTranslator:
         def private() -> str:
-            return f"{self._client.api_key}\n{request}"
+            return f"{self._client.api_key}\n{request.contents}"
 
-        _response_head.set(None)
+        exchange = _Exchange()
+        _opening.set(exchange)
         translator = ErrorTranslator(self._provider, self._rules, strict=request.strict is not None, private=private)
-        translator.response_head = _response_head.get
+        translator.response_head = lambda: exchange.head
         return translator
 
 
