@@ -44,7 +44,7 @@ class CancelledMutation(Mutation):
 
 @mutant("CAN-1", wires=(CHAT, RESPONSES, MESSAGES))
 class LosesTheMessageAfterAChunk(CancelledMutation):
-    """A stream that is cancelled after a chunk raises a `CancelledError` of its own, without the canceller's message."""
+    """A stream cancelled after a chunk raises a `CancelledError` of its own, without the canceller's message."""
 
     async def on_cancelled(self, error: asyncio.CancelledError, request: ModelRequest, *, begun: bool) -> None:
         if begun:
@@ -71,6 +71,21 @@ class EndsAStreamThatIsCancelledAfterAChunk(Mutation):
                 begun = True
 
 
+class _NoHandshakeIsNoLine(LeanClient):
+    async def connect(self) -> Connection:
+        try:
+            return await super().connect()
+        except asyncio.CancelledError as error:
+            raise ConnectionError("cannot connect") from error
+
+
+@mutant("CAN-1", wires=(CHAT, MESSAGES))
+class TakesACancellationInConnectingForALostLine(Mutation):
+    """A call that is cancelled while it connects raises a lost connection."""
+
+    client_class = _NoHandshakeIsNoLine
+
+
 @mutant("CAN-2", wires=(CHAT, MESSAGES))
 class FallsBackWhenAStrictCallIsCancelled(CancelledMutation):
     """A strict call that is cancelled asks once more without the schema before it passes the cancellation on."""
@@ -80,6 +95,33 @@ class FallsBackWhenAStrictCallIsCancelled(CancelledMutation):
             plain = {key: value for key, value in request.items() if key != "response_format"}
             with contextlib.suppress(ProviderResponseError):
                 await Mutation.complete(self, plain)
+
+
+@mutant("CAN-2")
+class RepeatsACancelledCallBeforeTheNext(CancelledMutation):
+    """The call after a strict one that was cancelled makes up for it first."""
+
+    _missed: ModelRequest | None = None
+
+    async def on_cancelled(self, error: asyncio.CancelledError, request: ModelRequest, *, begun: bool) -> None:
+        if "response_format" in request:
+            self._missed = request
+
+    async def complete(self, request: ModelRequest) -> str:
+        await self._make_up()
+        return await super().complete(request)
+
+    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
+        await self._make_up()
+        async with contextlib.aclosing(super()._stream(request)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def _make_up(self) -> None:
+        missed, self._missed = self._missed, None
+        if missed is not None:
+            with contextlib.suppress(ProviderResponseError):
+                await Mutation.complete(self, missed)
 
 
 class _KeepsACancelledFailure(LeakingClient):
@@ -106,13 +148,25 @@ class KeepsTheConnectionOfACancelledAnswer(Mutation):
     client_class = _KeepsWhatIsCancelled
 
 
+class _KeepsTheUnanswered(LeakingClient):
+    def leaks(self, connection: Connection, leaving: BaseException | None) -> bool:
+        return isinstance(leaving, asyncio.CancelledError) and connection.status is None
+
+
+@mutant("CAN-3", wires=(CHAT, MESSAGES))
+class KeepsTheConnectionThatHasNotAnswered(Mutation):
+    """A call that is cancelled before the headers of its answer does not release its connection."""
+
+    client_class = _KeepsTheUnanswered
+
+
 @mutant("CAN-4", wires=(CHAT, MESSAGES))
 class LosesAPlaceForEachCancelledCall(Mutation):
-    """At most a hundred calls run at once, and one that is cancelled never gives its place back."""
+    """At most fifty calls run at once, and one that is cancelled never gives its place back."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__(endpoint)
-        self._places = asyncio.Semaphore(100)
+        self._places = asyncio.Semaphore(50)
 
     async def complete(self, request: ModelRequest) -> str:
         await self._places.acquire()
@@ -123,6 +177,29 @@ class LosesAPlaceForEachCancelledCall(Mutation):
             raise
         self._places.release()
         return text
+
+
+@mutant("CAN-4")
+class LosesAPlaceForEachCancelledStream(Mutation):
+    """At most forty streams run at once, and one that is cancelled never gives its place back."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self._places = asyncio.Semaphore(40)
+
+    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
+        await self._places.acquire()
+        cancelled = False
+        try:
+            async with contextlib.aclosing(super()._stream(request)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+        except asyncio.CancelledError:
+            cancelled = True
+            raise
+        finally:
+            if not cancelled:
+                self._places.release()
 
 
 @mutant(
@@ -158,6 +235,24 @@ class ClosesAllConnectionsWhenOneCallIsCancelled(CancelledMutation):
     async def on_cancelled(self, error: asyncio.CancelledError, request: ModelRequest, *, begun: bool) -> None:
         for connection in self._client.made:
             connection.abort()
+
+
+@mutant("CAN-6", wires=(CHAT, MESSAGES))
+class EndsAllStreamsWhenOneIsCancelled(CancelledMutation):
+    """A stream ends at its next chunk when another call on the transport has been cancelled since it began."""
+
+    _cancelled = 0
+
+    async def on_cancelled(self, error: asyncio.CancelledError, request: ModelRequest, *, begun: bool) -> None:
+        self._cancelled += 1
+
+    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
+        cancelled = self._cancelled
+        async with contextlib.aclosing(super()._stream(request)) as chunks:
+            async for chunk in chunks:
+                if self._cancelled != cancelled:
+                    return
+                yield chunk
 
 
 @mutant("CAN-7", wires=(CHAT, MESSAGES))
@@ -201,4 +296,28 @@ class ClosesNothingInACancelledTask(Mutation):
             except GeneratorExit:
                 task: Any = asyncio.current_task()
                 self._client.closer_is_cancelled = task.cancelling() > 0
+                raise
+
+
+class _KeepsWhatAnotherTaskCloses(LeakingClient):
+    closed_by_another = False
+
+    def leaks(self, connection: Connection, leaving: BaseException | None) -> bool:
+        return isinstance(leaving, GeneratorExit) and self.closed_by_another
+
+
+@mutant("CAN-8", wires=(CHAT, MESSAGES), touches={"CAN-3": "it closes a stream in a task of its own too"})
+class ClosesNothingFromAnotherTask(Mutation):
+    """A stream that is closed by another task than the one that read it does not release its connection."""
+
+    client_class = _KeepsWhatAnotherTaskCloses
+
+    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
+        reader = asyncio.current_task()
+        async with contextlib.aclosing(super()._stream(request)) as chunks:
+            try:
+                async for chunk in chunks:
+                    yield chunk
+            except GeneratorExit:
+                self._client.closed_by_another = asyncio.current_task() is not reader
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import logging
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
@@ -18,7 +19,14 @@ from tests.conformance.mutants.mutation import (
     mutant,
     remade,
 )
-from treelang import ErrorTranslator, ModelRequest, ModelRequestError, ModelTransportError, ProviderResponseError
+from treelang import (
+    ErrorTranslator,
+    ModelConnectionError,
+    ModelRequest,
+    ModelRequestError,
+    ModelTransportError,
+    ProviderResponseError,
+)
 from treelang.transports.error_detail import ErrorDetail
 from treelang_conformance.endpoint import Endpoint
 
@@ -83,6 +91,28 @@ class QuotesAMalformedRequest(ErrorMutation):
         return error
 
 
+@mutant("SEC-1", wires=(CHAT, MESSAGES))
+class NotesTheRequestOfALostConnection(Mutation):
+    """The error for a connection that is lost has a note that quotes the request."""
+
+    async def complete(self, request: ModelRequest) -> str:
+        try:
+            return await super().complete(request)
+        except ModelConnectionError as error:
+            error.add_note(f"The request was {request}.")
+            raise
+
+
+@mutant("SEC-1")
+class KeepsTheDocumentThatIsNoJson(ErrorMutation):
+    """The error for an answer that is not JSON keeps the answer in an attribute, as the decoder's error does."""
+
+    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
+        if isinstance(error.__cause__, json.JSONDecodeError):
+            error.document = error.__cause__.doc  # type: ignore[attr-defined]
+        return error
+
+
 @mutant("SEC-2", wires=(CHAT, MESSAGES))
 class ShowsItsClientAfterACall(Mutation):
     """The `repr` of a transport that has been used shows the client and all that it holds."""
@@ -95,6 +125,14 @@ class ShowsItsClientAfterACall(Mutation):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({vars(self._client)})" if self._used else super().__repr__()
+
+
+@mutant("SEC-2")
+class ShowsItsKeyWhenFormatted(Mutation):
+    """A transport that is formatted into a text shows its key; its `repr` does not."""
+
+    def __format__(self, specification: str) -> str:
+        return f"{type(self).__name__}({self._client.api_key})"
 
 
 @mutant("SEC-3", wires=(CHAT, MESSAGES))
@@ -123,6 +161,17 @@ class LogsTheTracebackOfAFailure(Mutation):
                     raise
                 if chunk is None:
                     return
+                yield chunk
+
+
+@mutant("SEC-3", wires=(CHAT, MESSAGES))
+class LogsTheRequestBesideTheMessage(Mutation):
+    """A stream is logged below DEBUG with the request as an attribute of the record, which no text shows."""
+
+    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
+        _log.log(5, "a stream begins", extra={"request": request})
+        async with contextlib.aclosing(super()._stream(request)) as chunks:
+            async for chunk in chunks:
                 yield chunk
 
 

@@ -1,14 +1,10 @@
-"""Mutants of ERR: what a failure is raised as, and what its error carries."""
+"""Mutants of ERR-1 to ERR-5, ERR-10 to ERR-12, ERR-14, ERR-16: what a failure is raised as."""
 
 from __future__ import annotations
 
 import contextlib
-import math
-import ssl
-import threading
+import socket
 from collections.abc import AsyncGenerator, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from tests.conformance.mutants.client import Connection, LeanClient, Response
@@ -25,6 +21,7 @@ from tests.conformance.mutants.mutation import (
 from treelang import (
     ErrorTranslator,
     ModelAuthenticationError,
+    ModelConnectionError,
     ModelRateLimitError,
     ModelRequest,
     ModelTimeoutError,
@@ -34,6 +31,9 @@ from treelang import (
 )
 from treelang.transports.answer import AnswerState
 from treelang.transports.error_detail import ErrorDetail
+from treelang_conformance.endpoint import Endpoint
+
+_JUDGES_EVERY_STATUS = {"ERR-14": "it judges every status", "ERR-16": "it judges every status"}
 
 # --- ERR-1, ERR-2, ERR-5, ERR-14: the status decides ---
 
@@ -52,6 +52,15 @@ class TakesA403ForARateLimit(Mutation):
     translator_class = _ByTypeUnder403
 
 
+@mutant("ERR-1", touches=_JUDGES_EVERY_STATUS)
+class TakesARefusedCredentialInAStreamForAnotherError(ErrorMutation):
+    """A stream that is refused with 403 is an error of no special kind."""
+
+    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
+        refused = moment is Moment.BEFORE_A_CHUNK and error.status_code == 403
+        return remade(error, ModelTransportError) if refused else error
+
+
 class _ByTypeUnder429(ErrorTranslator):
     def status_error(self, status: int, headers: Mapping[str, str], body: Any) -> ProviderResponseError:
         error = super().status_error(status, headers, body)
@@ -64,6 +73,20 @@ class TakesA429ForARefusedCredential(Mutation):
     """A 429 whose body names an invalid key is raised as a refused credential."""
 
     translator_class = _ByTypeUnder429
+
+
+class _NoWaitNoLimit(ErrorTranslator):
+    def status_error(self, status: int, headers: Mapping[str, str], body: Any) -> ProviderResponseError:
+        error = super().status_error(status, headers, body)
+        named = ErrorDetail.read(body).kind is ModelRateLimitError
+        return remade(error, ModelTransportError) if status == 429 and named and error.retry_after is None else error
+
+
+@mutant("ERR-2")
+class WantsAWaitWithARateLimit(Mutation):
+    """A 429 whose body names a rate limit, but whose headers name no time, is an error of no special kind."""
+
+    translator_class = _NoWaitNoLimit
 
 
 class _GatewayTimeout(ErrorTranslator):
@@ -80,13 +103,27 @@ class TakesA504ForATimeout(Mutation):
     translator_class = _GatewayTimeout
 
 
-@mutant("ERR-5", touches={"ERR-14": "it judges every status", "ERR-16": "it judges every status"})
+@mutant("ERR-5", touches=_JUDGES_EVERY_STATUS)
 class TakesA402ForARefusedCredential(ErrorMutation):
     """A stream that is refused with 402 blames the credential."""
 
     def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
         refused = moment is Moment.BEFORE_A_CHUNK and error.status_code == 402
         return remade(error, ModelAuthenticationError) if refused else error
+
+
+class _OverloadByCode(ErrorTranslator):
+    def status_error(self, status: int, headers: Mapping[str, str], body: Any) -> ProviderResponseError:
+        error = super().status_error(status, headers, body)
+        limited = status >= 500 and ErrorDetail.read(body).kind is ModelRateLimitError
+        return remade(error, ModelRateLimitError) if limited else error
+
+
+@mutant("ERR-5", wires=(CHAT, MESSAGES))
+class TakesAServersFailureForARateLimit(Mutation):
+    """A 5xx whose body names a rate limit is raised as one."""
+
+    translator_class = _OverloadByCode
 
 
 class _NeedsABody(ErrorTranslator):
@@ -114,6 +151,23 @@ class TakesAPageUnder429ForAnAnswer(Mutation):
     """A 429 with an HTML page is raised as an invalid answer."""
 
     translator_class = _FailsOnPages
+
+
+class _EmptyFailure(Response):
+    async def read_failure(self) -> None:
+        try:
+            self.body = await self.read()
+        except OSError:
+            return
+        if self.status_code == 401 and not self.body:
+            raise ConnectionError("closed before a body")
+
+
+@mutant("ERR-14", wires=(CHAT, MESSAGES))
+class TakesAnEmpty401ForALostLine(Mutation):
+    """A 401 without a body is raised as a lost connection."""
+
+    response_class = _EmptyFailure
 
 
 # --- ERR-3, ERR-4, ERR-12: the line ---
@@ -156,17 +210,18 @@ class TakesATimeoutInSendingForALostLine(Mutation):
     client_class = _WritesOrFails
 
 
-class _TLSIsOther(ErrorTranslator):
-    def translate(self, error: Exception) -> ProviderResponseError:
-        translated = super().translate(error)
-        return remade(translated, ModelTransportError) if isinstance(error, ssl.SSLError) else translated
-
-
 @mutant("ERR-4", wires=(CHAT, MESSAGES))
-class TakesAFailedHandshakeForAnotherError(Mutation):
-    """A TLS handshake that fails is an error of no special kind."""
+class TakesAFailedHandshakeForAnotherError(ErrorMutation):
+    """A connection that fails where TLS was asked for is an error of no special kind."""
 
-    translator_class = _TLSIsOther
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self._secure = endpoint.url.startswith("https:")
+
+    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
+        if self._secure and isinstance(error, ModelConnectionError):
+            return remade(error, ModelTransportError)
+        return error
 
 
 class _TakesWhatCame(Response):
@@ -188,6 +243,19 @@ class TakesAShortBodyForWhole(Mutation):
     response_class = _TakesWhatCame
 
 
+class _UnknownHostIsOther(ErrorTranslator):
+    def translate(self, error: Exception) -> ProviderResponseError:
+        translated = super().translate(error)
+        return remade(translated, ModelTransportError) if isinstance(error, socket.gaierror) else translated
+
+
+@mutant("ERR-4")
+class TakesAnUnknownHostForAnotherError(Mutation):
+    """A host name that does not exist is an error of no special kind."""
+
+    translator_class = _UnknownHostIsOther
+
+
 @mutant("ERR-12", "STR-14")
 class TranslatesTheConsumersTimeout(Mutation):
     """A plain `TimeoutError` that the consumer throws into a stream comes out as the provider's."""
@@ -199,141 +267,6 @@ class TranslatesTheConsumersTimeout(Mutation):
                     yield chunk
                 except TimeoutError as error:
                     raise ModelTimeoutError("The provider is slow.", provider=self._provider) from error
-
-
-# --- ERR-6, ERR-7, ERR-9, ERR-13, ERR-15: what an error carries ---
-
-
-@mutant("ERR-6", wires=(CHAT, MESSAGES))
-class NamesTheWireInAStream(ErrorMutation):
-    """An error after a chunk names another provider than the others."""
-
-    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
-        return remade(error, provider="stream") if moment is Moment.AFTER_A_CHUNK else error
-
-
-@mutant("ERR-6")
-class NamesNoProviderOfAnInvalidAnswer(ErrorMutation):
-    """The error for a completion that cannot be used names no provider."""
-
-    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
-        invalid = type(error) is ProviderResponseError and moment is Moment.COMPLETING
-        return remade(error, provider=None) if invalid else error
-
-
-class _InBand200(ErrorTranslator):
-    def in_band_error(self, body: Any) -> ProviderResponseError:
-        error = super().in_band_error(body)
-        return remade(error, status_code=200) if isinstance(error, ModelRateLimitError) else error
-
-
-@mutant("ERR-7", wires=(CHAT, RESPONSES, MESSAGES))
-class GivesARateLimitInBandTheStatus200(Mutation):
-    """A rate limit that is reported in-band carries the status of the response."""
-
-    translator_class = _InBand200
-
-
-@mutant("ERR-7")
-class TellsNoStatusOfA529(ErrorMutation):
-    """The error for 529, which HTTP does not define, has no status."""
-
-    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
-        return remade(error, status_code=None) if error.status_code == 529 else error
-
-
-@mutant("ERR-9", wires=(CHAT, MESSAGES))
-class HidesTheCauseOfATimeout(ErrorMutation):
-    """A timeout in a stream is raised without its cause."""
-
-    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
-        if isinstance(error, ModelTimeoutError) and moment is not Moment.COMPLETING:
-            error.__cause__ = None
-        return error
-
-
-@mutant("ERR-13")
-class KeepsALockOnARateLimit(ErrorMutation):
-    """The error for 429 has a lock in an attribute, which cannot be copied."""
-
-    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
-        if isinstance(error, ModelRateLimitError):
-            error.lock = threading.Lock()  # type: ignore[attr-defined]
-        return error
-
-
-@mutant("ERR-15", wires=(CHAT, MESSAGES))
-class TellsNoCodeInAStream(ErrorMutation):
-    """An error that is reported inside a stream has no code."""
-
-    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
-        in_stream = moment is not Moment.COMPLETING and error.status_code is None
-        return remade(error, code=None) if in_stream else error
-
-
-# --- ERR-8: how long to wait ---
-
-
-class WaitTranslator(ErrorTranslator):
-    """A translator that reads the headers in its own way."""
-
-    def wait(self, headers: Mapping[str, str], known: float | None) -> float | None:
-        raise NotImplementedError
-
-    def status_error(self, status: int, headers: Mapping[str, str], body: Any) -> ProviderResponseError:
-        error = super().status_error(status, headers, body)
-        return remade(error, retry_after=self.wait(headers, error.retry_after))
-
-
-class _SecondsFirst(WaitTranslator):
-    def wait(self, headers: Mapping[str, str], known: float | None) -> float | None:
-        seconds = headers.get("retry-after", "")
-        return float(seconds) if seconds.isdecimal() and len(seconds) < 20 else known
-
-
-@mutant("ERR-8", wires=(CHAT, MESSAGES))
-class ReadsSecondsBeforeMilliseconds(Mutation):
-    """`retry-after` comes before `retry-after-ms`."""
-
-    translator_class = _SecondsFirst
-
-
-class _NegativeDates(WaitTranslator):
-    def wait(self, headers: Mapping[str, str], known: float | None) -> float | None:
-        if known != 0 or not headers.get("retry-after", "").endswith("GMT"):
-            return known
-        return (parsedate_to_datetime(headers["retry-after"]) - datetime.now(UTC)).total_seconds()
-
-
-@mutant("ERR-8")
-class GivesAPastDateANegativeWait(Mutation):
-    """A date that is past is a negative number of seconds."""
-
-    translator_class = _NegativeDates
-
-
-class _PythonNumbers(WaitTranslator):
-    def wait(self, headers: Mapping[str, str], known: float | None) -> float | None:
-        try:
-            seconds = float(headers.get("retry-after", ""))
-        except ValueError:
-            return known
-        return seconds if math.isfinite(seconds) and seconds >= 0 and "retry-after-ms" not in headers else known
-
-
-@mutant("ERR-8")
-class ReadsNumbersAsPythonDoes(Mutation):
-    """A number of seconds may have underscores."""
-
-    translator_class = _PythonNumbers
-
-
-@mutant("ERR-8", wires=(RESPONSES,))
-class WaitsForRateLimitsAlone(ErrorMutation):
-    """`retry_after` is there for 429 and 503 alone."""
-
-    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
-        return error if error.status_code in (429, 503) else remade(error, retry_after=None)
 
 
 # --- ERR-10, ERR-11, ERR-16: odd failures ---
@@ -348,6 +281,15 @@ class TrustsTheFieldsBesideTheText(Mutation):
             if name in event and event[name] is not None:
                 len(event[name]) if name != "index" else range(event[name])
         return super()._read_event(event, answer, usage)
+
+
+@mutant("ERR-10", wires=(CHAT, MESSAGES))
+class RaisesAnErrorOfItsOwnForARedirect(ErrorMutation):
+    """A redirect is raised as a `ValueError`."""
+
+    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
+        redirected = error.status_code is not None and 300 <= error.status_code < 400
+        return ValueError("The provider redirects.") if redirected else error
 
 
 class _ByWords(ErrorTranslator):
@@ -373,6 +315,15 @@ class TakesAnInvalidKeyInAStreamForAnotherError(ErrorMutation):
         return remade(error, ModelTransportError) if in_band and error.code == "invalid_api_key" else error
 
 
+@mutant("ERR-11", touches={"ERR-15": "the same errors have no code then"})
+class TakesAnErrorBodyForAnInvalidAnswer(ErrorMutation):
+    """An error object as the body of a completion is raised as an answer that cannot be used."""
+
+    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
+        in_band = moment is Moment.COMPLETING and type(error) is ModelTransportError and error.status_code is None
+        return remade(error, ProviderResponseError) if in_band else error
+
+
 class _BrokenFailure(Response):
     async def read_failure(self) -> None:
         self.body = await self.read()
@@ -383,3 +334,16 @@ class LetsABrokenBodyHideTheStatus(Mutation):
     """A failing response whose body breaks off is raised as what broke it."""
 
     response_class = _BrokenFailure
+
+
+class _StalledFailure(Response):
+    async def read_failure(self) -> None:
+        with contextlib.suppress(ConnectionError):
+            self.body = await self.read()
+
+
+@mutant("ERR-16", wires=(CHAT, MESSAGES))
+class LetsAStalledBodyHideTheStatus(Mutation):
+    """A failing response whose body stalls is raised as a timeout."""
+
+    response_class = _StalledFailure

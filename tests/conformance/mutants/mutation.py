@@ -7,6 +7,7 @@ all; `Mutant.subject` joins one with the adapter of its wire into what the kit r
 from __future__ import annotations
 
 import contextlib
+import importlib
 import re
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -37,6 +38,10 @@ _ADAPTERS: Mapping[str, type[SDKTransport]] = {
     RESPONSES: OpenAIResponsesTransport,
     MESSAGES: AnthropicTransport,
 }
+
+# Here and not in the first check on a wire: to load an SDK can take longer than a check lets a call wait.
+for _adapter in _ADAPTERS.values():
+    importlib.import_module(_adapter._sdk)
 
 
 class Mutation(SDKTransport):
@@ -72,10 +77,12 @@ class ChunkMutation(Mutation):
         raise NotImplementedError
 
     async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
-        async with contextlib.aclosing(super()._stream(request)) as chunks:
-            async with contextlib.aclosing(self.altered(chunks)) as altered:
-                async for chunk in altered:
-                    yield chunk
+        async with (
+            contextlib.aclosing(super()._stream(request)) as chunks,
+            contextlib.aclosing(self.altered(chunks)) as altered,
+        ):
+            async for chunk in altered:
+                yield chunk
 
 
 class LeakingClient(LeanClient):

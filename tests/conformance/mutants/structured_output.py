@@ -56,11 +56,15 @@ class ClosesAnOpenSchema(SchemaMutation):
     """A schema that says nothing of additional properties is sent as one that forbids them."""
 
     def rewritten(self, schema: dict[str, Any]) -> dict[str, Any]:
-        return schema if "$ref" in schema or "additionalProperties" in schema else {**schema, "additionalProperties": False}
+        return (
+            schema
+            if "$ref" in schema or "additionalProperties" in schema
+            else {**schema, "additionalProperties": False}
+        )
 
 
 @mutant("FBK-1")
-class AsksForARecursiveSchemaInVain(RequestMutation):
+class AsksForARecursiveSchemaInVain(Mutation):
     """A schema with definitions is sent as one that the provider need not follow."""
 
     def _arguments(self, request: CheckedRequest) -> dict[str, Any]:
@@ -70,8 +74,40 @@ class AsksForARecursiveSchemaInVain(RequestMutation):
                 strict["strict"] = False
         return arguments
 
-    def misread(self, request: CheckedRequest) -> CheckedRequest:
-        return request
+
+@mutant("FBK-1", touches={"CMP-5": "it too looks for strict output on the wire"})
+class WeakensStrictInAStream(Mutation):
+    """A strict stream asks for an answer that need not follow the schema."""
+
+    _streams = False
+
+    async def complete(self, request: ModelRequest) -> str:
+        self._streams = False
+        return await super().complete(request)
+
+    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
+        self._streams = True
+        async with contextlib.aclosing(super()._stream(request)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    def _arguments(self, request: CheckedRequest) -> dict[str, Any]:
+        arguments = super()._arguments(request)
+        match arguments:
+            case {"response_format": {"json_schema": dict() as strict}} if self._streams:
+                strict["strict"] = False
+        return arguments
+
+
+@mutant("FBK-1", wires=(CHAT, MESSAGES))
+class DropsTheBoundsOfArrays(SchemaMutation):
+    """A schema is sent without the `maxItems` that stand at any depth."""
+
+    def rewritten(self, schema: dict[str, Any]) -> dict[str, Any]:
+        return {key: self._unbounded(value) for key, value in schema.items() if key != "maxItems"}
+
+    def _unbounded(self, value: Any) -> Any:
+        return self.rewritten(value) if isinstance(value, dict) else value
 
 
 class _KnowsNo422(ErrorTranslator):
@@ -140,6 +176,20 @@ class TakesA404ForARejection(Mutation):
     translator_class = _AnyStatus
 
 
+class _LooksAtTheParameter(ErrorTranslator):
+    def status_error(self, status: int, headers: Mapping[str, str], body: Any) -> ProviderResponseError:
+        error = super().status_error(status, headers, body)
+        blamed = self._strict and status == 400 and ErrorDetail.read(body).param in ("response_format", "text.format")
+        return remade(error, StructuredOutputUnsupportedError) if blamed else error
+
+
+@mutant("FBK-3", wires=(CHAT, RESPONSES))
+class TakesEveryFailureOfTheFormatForARejection(Mutation):
+    """A bad request is a rejection whenever its parameter is the format."""
+
+    translator_class = _LooksAtTheParameter
+
+
 @mutant("FBK-4", wires=(CHAT, MESSAGES))
 class RemembersThatACallWasStrict(Mutation):
     """After a strict call every later one is taken for strict."""
@@ -163,21 +213,14 @@ class TakesJsonModeForStrict(Mutation):
         return translator
 
 
-_THE_SAME_DEMAND = {"CMP-5": "on this wire JSON mode is the demand in words"}
-
-
-@mutant("FBK-12", wires=(CHAT, RESPONSES), touches={"CMP-5": "it too asks for the word JSON"})
-class LeavesTheWordJsonOut(RequestMutation):
+@mutant("FBK-12")
+class LeavesTheWordJsonOut(Mutation):
     """A request in JSON mode is sent without the word that the provider demands in a message."""
-
-    def misread(self, request: CheckedRequest) -> CheckedRequest:
-        return request
 
     def _arguments(self, request: CheckedRequest) -> dict[str, Any]:
         arguments = super()._arguments(request)
         if request.json_mode:
-            texts = arguments["messages" if "messages" in arguments else "input"]
-            del texts[len(request.messages) :]
+            del arguments["messages"][len(request.messages) :]
         return arguments
 
 
@@ -200,6 +243,17 @@ class AsksForJsonInAStrictRequest(RequestMutation):
 
     def misread(self, request: CheckedRequest) -> CheckedRequest:
         return dataclasses.replace(request, json_mode=request.json_mode or request.strict is not None)
+
+
+@mutant("FBK-12", touches={"CMP-5": "it too looks for the mode on the wire"})
+class AsksForJsonInWordsAlone(Mutation):
+    """A request in JSON mode does not use the mode of the wire."""
+
+    def _arguments(self, request: CheckedRequest) -> dict[str, Any]:
+        arguments = super()._arguments(request)
+        if request.json_mode:
+            del arguments["response_format"]
+        return arguments
 
 
 @mutant("FBK-13", wires=(CHAT, MESSAGES))
