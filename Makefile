@@ -27,7 +27,7 @@ SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup conformance test check benchmarks traffic docs evidence cassettes lock clean
+.PHONY: help setup conformance test check benchmarks mutants traffic docs evidence cassettes lock clean
 
 help: ## Explain each target
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ check: generated ## Check style, types, generated files and the provider matrix
 
 benchmarks: $(STAMP) ## Measure the adapters beside the bare SDKs (ratios of CPU time, on a quiet machine)
 	$(BIN)/python -m tests.benchmarks.adapters
+
+mutants: $(STAMP) ## Run every check on every mutant and write the kill table (ARGS=--check compares it instead)
+	$(BIN)/python -m tests.conformance.mutants.table $(ARGS)
 
 traffic: $(STAMP) ## Replay recorded provider traffic through the adapters (TRAFFIC=file names another recording)
 	$(BIN)/python -m tests.traffic.replay $(TRAFFIC)

@@ -71,7 +71,7 @@ class Executor:
                     exchange = exchange or provider.transcript()
         except Exception as failure:  # a script that could not be played proves nothing
             error = failure
-        return _result(check, _unwrapped(error), _presentable(exchange), time.perf_counter() - begun)
+        return _result(check, _unwrapped(error), _presentable(exchange), max(0.0, time.perf_counter() - begun))
 
 
 async def _judge(check: Check, case: Case) -> None:

@@ -44,18 +44,20 @@ def probe(subject: Subject, wire: Wire) -> str:
         for method in ("complete", "stream"):
             if not callable(getattr(transport, method, None)):
                 raise SubjectError(f"the factory made a {type(transport).__name__}, which has no {method}()")
-        made.append(type(transport).__name__)
+        made.append(type(transport).__name__)  # from here on, whatever happens is the checks' to judge
         await _call_once(transport, wire)
         await subject.dispose(transport)
 
     error = run_isolated(build, seconds=_BUILD_SECONDS)
+    if made:
+        return made[0]
     match error:
-        case None:
-            return made[0]
         case SubjectError():
             raise error
         case Violation():
             raise SubjectError(f"the factory does not return: {error.happened}")
+        case None:
+            raise SubjectError("the factory ended its event loop")
         case _:
             reason = " ".join(str(error).split()).replace(canaries.API_KEY, "***")
             raise SubjectError(f"the factory raised {type_name(error)}: {reason}") from error

@@ -104,7 +104,7 @@ def run(
         wire=executor.wire.name,
         environment=environment(),
         started=started,
-        seconds=round(time.perf_counter() - begun, 4),
+        seconds=round(max(0.0, time.perf_counter() - begun), 4),
         selection=None if select is None else tuple(select),
         wiring=wired,
         clauses=tuple(_clause_results(judged, results)),

@@ -69,12 +69,17 @@ def _as_names(case: Case, what: str, secret: str) -> Mapping[str, Reply]:
 
 def leaks(error: BaseException) -> list[str]:
     """Where an error tells secrets: its text, args and attributes, and those of contract errors it came from."""
-    link: BaseException | None = error
     found: list[str] = []
-    while link is not None and (link is error or isinstance(link, TreelangError)):
+    ahead: list[BaseException | None] = [error]
+    seen: list[BaseException] = []
+    while ahead:
+        link = ahead.pop()
+        if link is None or link in seen or not (link is error or isinstance(link, TreelangError)):
+            continue
+        seen.append(link)
         places = {"str": str(link), "repr": repr(link), "args": link.args, **_attributes(link)}
         found += [f"{what} in its {place}" for place, value in places.items() for what in secrets_in(value)]
-        link = link.__context__
+        ahead += (link.__context__, link.__cause__)
     return found
 
 

@@ -17,6 +17,9 @@ from treelang_conformance.provider.signals import Changes
 from treelang_conformance.provider.thread import ProviderThread
 from treelang_conformance.provider.transcript import render
 
+_STOP_SECONDS = 10.0
+"""How long a client that goes on connecting may keep the provider from stopping."""
+
 _BACKLOG = 4096  # more than any check opens at once: a full backlog would delay connections by a second
 
 _NOT_SCRIPTED = Reply.json(
@@ -137,8 +140,9 @@ class Provider:
             handler.drop()
         playing = [handler.playing for handler in self._handlers if handler.playing is not None]
         await asyncio.gather(*playing, return_exceptions=True)
-        await self.until(lambda: all(one.state is ConnectionState.CLOSED for one in self.connections))
-        await self._server.wait_closed()
+        async with asyncio.timeout(_STOP_SECONDS):
+            await self.until(lambda: all(one.state is ConnectionState.CLOSED for one in self.connections))
+            await self._server.wait_closed()
 
     def _accept(self) -> ConnectionHandler:
         record = Connection(id=len(self._handlers))

@@ -62,7 +62,12 @@ class LeanClient:
 
     @contextlib.asynccontextmanager
     async def _create(
-        self, path: str, *, extra_body: dict[str, Any] | None = None, timeout: float | None = None, **body: Any
+        self,
+        path: str,
+        *,
+        extra_body: dict[str, Any] | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109  # the SDKs name it so
+        **body: Any,
     ) -> AsyncIterator[Response]:
         """The exchange; on leaving, the connection is kept where its answer was read whole, else given up.
 

@@ -234,7 +234,11 @@ class TrimsUserTexts(RequestMutation):
 
     def misread(self, request: CheckedRequest) -> CheckedRequest:
         return self.with_messages(
-            request, *(Message(one.role, one.content.strip() if one.role == "user" else one.content) for one in request.messages)
+            request,
+            *(
+                Message(one.role, one.content.strip() if one.role == "user" else one.content)
+                for one in request.messages
+            ),
         )
 
 
@@ -394,7 +398,7 @@ class ReturnsNothingAfterThinking(Mutation):
 
 @mutant("CMP-7")
 class TakesTextBesideAToolCallForTheAnswer(Mutation):
-    """An answer that calls a tool is taken for a whole one where text stands beside the call and the stop is natural."""
+    """An answer that calls a tool is taken for a whole one where text stands beside it and the stop is natural."""
 
     def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
         text = super()._read_completion(body, answer, usage)
@@ -405,7 +409,7 @@ class TakesTextBesideAToolCallForTheAnswer(Mutation):
 
 @mutant("CMP-7", wires=(CHAT, MESSAGES))
 class ForgetsAToolCallOnceThereIsText(Mutation):
-    """A stream that calls a tool is taken for a whole answer where text came before the call and the stop is natural."""
+    """A stream that calls a tool is taken for a whole answer where text came before it and the stop is natural."""
 
     def _read_event(self, event: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
         text = super()._read_event(event, answer, usage)

@@ -403,7 +403,9 @@ class ConnectsBeforeItIsAsked(Mutation):
         connecting = asyncio.get_running_loop().create_task(self._client.connection())
         return self._connected(request, connecting)
 
-    async def _connected(self, request: ModelRequest, connecting: asyncio.Task[Connection]) -> AsyncGenerator[str, None]:
+    async def _connected(
+        self, request: ModelRequest, connecting: asyncio.Task[Connection]
+    ) -> AsyncGenerator[str, None]:
         with contextlib.suppress(OSError):
             self._client.idle.append(await connecting)
         async with contextlib.aclosing(super()._stream(request)) as chunks:

@@ -1,0 +1,107 @@
+"""The kill table: every check of the kit on every mutant, and the page that says who was found by what.
+
+Run it with: python -m tests.conformance.mutants.table [--check] [NAME ...]
+
+It writes docs/kill-table.md and fails where a mutant survives, where a MUST clause that has checks kills none, or
+where a mutant fails a clause that it does not declare. With `--check` the page is compared instead of written. With
+names (or parts of them) only those mutants are tried, and the page is left alone.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from tests.conformance.mutants.catalogue import CONTROLS, catalogue
+from tests.conformance.mutants.trial import Trial, try_out
+from treelang_conformance.clauses import clauses
+from treelang_conformance.registry import judging_checks
+
+PAGE = Path(__file__).parents[3] / "docs" / "kill-table.md"
+
+_INTRODUCTION = """# Kill table
+
+A check that cannot fail proves nothing. Each mutant below is an adapter with one thing broken; every check of the kit
+is run on each. The page is written by `make mutants`, which fails when a mutant survives, when a MUST clause with
+checks kills none, or when a mutant fails a clause that it does not declare.
+"""
+
+
+def try_all(names: Sequence[str]) -> Iterator[Trial]:
+    """Try the controls and the mutants whose ids hold one of `names`, in parallel, in their order."""
+    chosen = [
+        mutant.id for mutant in (*CONTROLS, *catalogue()) if not names or any(name in mutant.id for name in names)
+    ]
+    context = multiprocessing.get_context("spawn")
+    # One process more than the cores: a trial waits for timeouts much of its time.
+    with ProcessPoolExecutor((os.cpu_count() or 1) + 1, mp_context=context) as pool:
+        for number, trial in enumerate(pool.map(_try, chosen), 1):
+            if sys.stderr.isatty():
+                sys.stderr.write(f"\r{number} of {len(chosen)} mutants ")
+            yield trial
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\033[K")
+
+
+def _try(identifier: str) -> Trial:
+    (mutant,) = (mutant for mutant in (*CONTROLS, *catalogue()) if mutant.id == identifier)
+    return try_out(mutant, judging_checks())
+
+
+def problems(trials: Sequence[Trial]) -> Iterator[str]:
+    """What is wrong with the mutants or with the kit, one line each."""
+    for trial in trials:
+        yield from trial.problems()
+    killing = {clause for trial in trials for clause in trial.mutant.clauses if clause in trial.found}
+    checked = {check.clause for check in judging_checks()}
+    for clause in clauses():
+        if clause.level == "MUST" and clause.id in checked and clause.id not in killing:
+            yield f"{clause.id} kills no mutant"
+
+
+def page(trials: Sequence[Trial]) -> str:
+    """The kill table as Markdown."""
+    rows = [trial for trial in trials if trial.mutant not in CONTROLS]
+    killed: dict[str, int] = defaultdict(int)
+    for trial in rows:
+        for clause in trial.found:
+            killed[clause] += 1
+    lines = [
+        _INTRODUCTION,
+        f"{len({trial.mutant.name for trial in rows})} mutants, {len(rows)} trials counting the wires.\n",
+        "| Mutant | Wire | What is broken | Found by |",
+        "| --- | --- | --- | --- |",
+    ]
+    for trial in rows:
+        found = [clause.id for clause in clauses() if clause.id in trial.found]
+        lines.append(f"| {trial.mutant.name} | {trial.mutant.wire} | {trial.mutant.breaks} | {', '.join(found)} |")
+    lines += ["\n## By clause\n", "| Clause | Trials that it finds |", "| --- | --- |"]
+    lines += [f"| {clause.id} | {killed[clause.id]} |" for clause in clauses() if clause.id in killed]
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Try the mutants, write or compare the page, and say what is wrong; 1 where anything is."""
+    names = [argument for argument in arguments if argument != "--check"]
+    trials = list(try_all(names))
+    wrong = [problem for problem in problems(trials) if not names or " kills no " not in problem]
+    if not names:
+        text = page(trials)
+        if "--check" not in arguments:
+            PAGE.write_text(text, encoding="utf-8")
+        elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
+            wrong.append("docs/kill-table.md is stale; renew it with: make mutants")
+    for problem in wrong:
+        sys.stderr.write(f"{problem}\n")
+    slowest = max((trial.seconds for trial in trials), default=0.0)
+    sys.stdout.write(f"{len(trials)} trials, {len(wrong)} problems; the slowest took {slowest:.1f} s\n")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
