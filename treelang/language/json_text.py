@@ -53,8 +53,8 @@ class _CarefulDecoder:
     def __init__(self, text: str) -> None:
         self.text = text
         self.position = 0
-        self.open: list[tuple[Any, str | int]] = []
-        """The arrays and objects around the position, each with the index or key that is being read."""
+        self.open: list[tuple[Any, Any]] = []
+        """The arrays and objects around the position, each with the index or key whose value is being read."""
 
     def value(self) -> Any:
         while True:
@@ -87,7 +87,7 @@ class _CarefulDecoder:
             return container
         if len(self.open) == MAX_TEXT_DEPTH:
             self._fail(f"it is nested deeper than {MAX_TEXT_DEPTH} levels; divide the program")
-        self.open.append((container, 0))
+        self.open.append((container, 0 if character == "[" else None))
         if character == "{":
             self._key()
         return _OPENED
@@ -122,7 +122,9 @@ class _CarefulDecoder:
             value, self.position = _explaining_decoder.raw_decode(self.text, self.position)
         except json.JSONDecodeError as error:
             self.position = error.pos
-            self._fail("a value is missing" if error.msg == "Expecting value" else error.msg)
+            if error.msg == "Expecting value":
+                self._fail("a value is missing")
+            self._fail("a text is not closed here, or has a control character or a wrong escape")
         except ValueError as error:
             self._fail(str(error))
         return value
@@ -138,7 +140,7 @@ class _CarefulDecoder:
         column = self.position - self.text.rfind("\n", 0, self.position)
         path: Path = None
         for _, key in self.open:
-            path = (path, key)
+            path = (path, key) if key is not None else path
         raise ASTValidationError(
             f"the program is no valid JSON, line {line} column {column}: {reason}", pointer=pointer(path)
         ) from None

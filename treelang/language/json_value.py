@@ -72,7 +72,7 @@ def _copied(value: object) -> Any:
                 elif isinstance(item, Mapping) and not all(map(_is_key, item)):
                     reason = "an object with a key that is no Unicode text"
                 else:
-                    container[key] = dict(item) if isinstance(item, Mapping) else list(item)
+                    container[key] = _shallow_copy(item)
                     pending.append((container[key], None if container is holder else (path, key), depth + 1))
                     continue
             elif isinstance(item, str | int | float):
@@ -85,7 +85,15 @@ def _copied(value: object) -> Any:
 
 
 def _is_key(key: object) -> bool:
-    return type(key) is str and (key.isascii() or _is_unicode(key))
+    return isinstance(key, str) and (key.isascii() or _is_unicode(key))
+
+
+def _shallow_copy(item: list[Any] | tuple[Any, ...] | Mapping[str, Any]) -> dict[str, Any] | list[Any]:
+    if not isinstance(item, Mapping):
+        return list(item)
+    if all(type(key) is str for key in item):
+        return dict(item)
+    return {str.__str__(key): value for key, value in item.items()}
 
 
 def _is_unicode(text: str) -> bool:
