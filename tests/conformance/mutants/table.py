@@ -9,6 +9,7 @@ names (or parts of them) only those mutants are tried, and the page is left alon
 
 from __future__ import annotations
 
+import dataclasses
 import multiprocessing
 import os
 import sys
@@ -38,8 +39,8 @@ def try_all(names: Sequence[str]) -> Iterator[Trial]:
         mutant.id for mutant in (*CONTROLS, *catalogue()) if not names or any(name in mutant.id for name in names)
     ]
     context = multiprocessing.get_context("spawn")
-    # One process more than the cores: a trial waits for timeouts much of its time.
-    with ProcessPoolExecutor((os.cpu_count() or 1) + 1, mp_context=context) as pool:
+    # More processes than cores: a trial waits for timeouts most of its time.
+    with ProcessPoolExecutor(4 * (os.cpu_count() or 1), mp_context=context) as pool:
         for number, trial in enumerate(pool.map(_try, chosen), 1):
             if sys.stderr.isatty():
                 sys.stderr.write(f"\r{number} of {len(chosen)} mutants ")
@@ -50,7 +51,8 @@ def try_all(names: Sequence[str]) -> Iterator[Trial]:
 
 def _try(identifier: str) -> Trial:
     (mutant,) = (mutant for mutant in (*CONTROLS, *catalogue()) if mutant.id == identifier)
-    return try_out(mutant, judging_checks())
+    trial = try_out(mutant, judging_checks())
+    return dataclasses.replace(trial, mutant=dataclasses.replace(mutant))  # without its subject, which cannot travel
 
 
 def problems(trials: Sequence[Trial]) -> Iterator[str]:
