@@ -122,7 +122,7 @@ async def twenty_calls_at_once_keep_their_answers(case: Case) -> None:
         return reply_to(case, answer_to(case.wire.read(request).turns[-1].text))
 
     case.provider.answer_by(echo)
-    questions = [f"question {number} " + "?" * number for number in range(20)]
+    questions = [f"question {number}" + "?" * number for number in range(20)]
     requests = [case.request(messages=[{"role": "user", "content": question}]) for question in questions]
     outcomes = await asyncio.gather(*(case.call(request) for request in requests))
     for question, outcome in zip(questions, outcomes, strict=True):

@@ -197,9 +197,10 @@ def _as_read(function: Mapping[str, Any]) -> ReadTool:
 async def a_schema_reaches_the_wire(case: Case) -> None:
     """A `json_schema` response format reaches the wire as strict output with the same schema."""
     request = case.strict_request()
+    schema = copy.deepcopy(request["response_format"]["json_schema"]["schema"])
     case.answers(ANSWER)
     await case.call(request)
-    read, schema = case.read(), request["response_format"]["json_schema"]["schema"]
+    read = case.read()
     case.require(
         read.output == "strict" and read.schema == schema,
         expected=f"strict output with the schema {shortened(schema)}",
@@ -228,11 +229,11 @@ async def json_mode_reaches_the_wire(case: Case) -> None:
 async def all_options_reach_the_wire_together(case: Case) -> None:
     """Temperature, tools and a schema that are given together all reach the wire."""
     request = _full_request(case)
+    given = copy.deepcopy((request["temperature"], len(_TOOLS), request["response_format"]["json_schema"]["schema"]))
     case.answers(ANSWER)
     await case.call(request)
     read = case.read()
     got = (read.temperature, len(read.tools or ()), read.schema)
-    given = (request["temperature"], len(_TOOLS), request["response_format"]["json_schema"]["schema"])
     case.require(
         got == given,
         expected=f"temperature, number of tools and schema {shortened(given)} on the wire",

@@ -199,7 +199,7 @@ async def a_request_for_json_is_one_that_the_wire_accepts(case: Case) -> None:
     """A JSON-mode request uses the wire's JSON mode where there is one, and says the word JSON in a message."""
     case.answers(ANSWER)
     request = case.request(response_format=_JSON_MODE)
-    case.require_text(await case.call(request), ANSWER.text)
+    case.require_text(await case.call(copy.deepcopy(request)), ANSWER.text)
     read = case.read()
     mode = "json" if case.wire.has_json_mode else "text"
     case.require(read.output == mode, expected=f"the output {mode!r}", happened=f"the wire carried {read.output!r}")
