@@ -51,7 +51,11 @@ class LosesTheMessageAfterAChunk(CancelledMutation):
             raise asyncio.CancelledError
 
 
-@mutant("CAN-1", wires=(CHAT, MESSAGES), touches={"CAN-5": "the deadline cancels the call too"})
+@mutant(
+    "CAN-1",
+    wires=(CHAT, MESSAGES),
+    touches={"CAN-5": "its deadline cancels the call too", "ERR-12": "its deadline cancels the call too"},
+)
 class EndsAStreamThatIsCancelledAfterAChunk(Mutation):
     """A stream that is cancelled after a chunk ends as if it were whole."""
 

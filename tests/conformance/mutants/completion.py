@@ -137,7 +137,14 @@ class RetriesATimeout(Mutation):
                 raise error from error.__cause__
 
 
-@mutant("CMP-2", touches=_TAKES_THE_NEXT_ANSWER | {"USE-8": "the second request clears what the first had reported"})
+@mutant(
+    "CMP-2",
+    touches={
+        **_TAKES_THE_NEXT_ANSWER,
+        "USE-5": "the second request clears what the first had reported",
+        "USE-8": "the second request clears what the first had reported",
+    },
+)
 class AsksAgainForABrokenOffAnswer(Mutation):
     """`complete` asks once more when the answer reached its limit of tokens."""
 

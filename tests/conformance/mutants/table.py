@@ -29,9 +29,9 @@ PAGE = Path(__file__).parents[3] / "docs" / "kill-table.md"
 _INTRODUCTION = """# Kill table
 
 A check that cannot fail proves nothing. Each mutant below is an adapter with one thing broken. On the first of its
-wires every check of the kit is run on it, and none may fail but those of the clauses that it declares; on its other
-wires those clauses have to fail again. The page is written by `make mutants`, which fails when a mutant survives, when
-a MUST clause with checks kills none, or when a mutant fails a clause that it does not declare.
+wires every check of the kit is run on it, and none may fail but those of clauses that it violates or declares to touch;
+on its other wires the clauses that it violates have to fail again. The page is written by `make mutants`, which fails
+when a mutant survives, when a MUST clause with checks kills none, or when a mutant fails a clause beside those.
 """
 
 
@@ -60,8 +60,8 @@ def _try(identifier: str) -> Trial:
 
 
 def checks_for(mutant: Mutant, *, complete: bool) -> list[Check]:
-    """What is run on a mutant: everything, or the checks of the clauses that it declares."""
-    return [check for check in judging_checks() if complete or check.clause in mutant.fails]
+    """What is run on a mutant: everything, or the checks of the clauses that it violates."""
+    return [check for check in judging_checks() if complete or check.clause in mutant.clauses]
 
 
 def problems(trials: Sequence[Trial]) -> Iterator[str]:
