@@ -7,6 +7,7 @@ import gc
 import socket
 import ssl
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
@@ -389,3 +390,19 @@ def test_connections_made_while_it_stops_do_not_keep_it_from_stopping() -> None:
 
     threading.Thread(target=race, daemon=True).start()
     assert stopped.wait(20)
+
+
+def test_a_stopped_provider_is_freed_without_the_collector() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        with Provider() as provider:
+            provider.reply(GREETING)
+            with Client(provider) as client:
+                client.send()
+                client.receive(b"hello")
+        freed = weakref.ref(provider)
+        del provider, client
+        assert freed() is None
+    finally:
+        gc.enable()

@@ -38,6 +38,7 @@ class Provider:
         self._queue: deque[Script] = deque()
         self._answer: ScriptSource | None = None
         self._requests: list[RecordedRequest] = []
+        self._connections: list[Connection] = []
         self._handlers: list[ConnectionHandler] = []
         self._errors: list[Exception] = []
         self._unscripted = 0
@@ -60,7 +61,7 @@ class Provider:
             raise first if isinstance(first, ScriptError) else ScriptError(f"a script failed: {first!r}") from first
 
     def __repr__(self) -> str:
-        return f"Provider({len(self._requests)} requests on {len(self._handlers)} connections)"
+        return f"Provider({len(self._requests)} requests on {len(self._connections)} connections)"
 
     # --- scripting ---
 
@@ -87,7 +88,7 @@ class Provider:
     @property
     def connections(self) -> tuple[Connection, ...]:
         """Every connection opened so far, in order; each is a live view."""
-        return tuple(handler.record for handler in self._handlers)
+        return tuple(self._connections)
 
     @property
     def unscripted(self) -> int:
@@ -143,10 +144,16 @@ class Provider:
         async with asyncio.timeout(_STOP_SECONDS):
             await self.until(lambda: all(one.state is ConnectionState.CLOSED for one in self.connections))
             await self._server.wait_closed()
+        # All that leads back here, or a check would leave cycles that pile up until the collector comes.
+        for handler in self._handlers:
+            handler.playing = None
+        self._handlers.clear()
+        del self._server
 
     def _accept(self) -> ConnectionHandler:
-        record = Connection(id=len(self._handlers))
+        record = Connection(id=len(self._connections))
         handler = ConnectionHandler(record, self._script_for, self._changes.notify, self._errors.append)
+        self._connections.append(record)
         self._handlers.append(handler)
         if self._stopping:
             handler.drop()  # accepted by the event loop just before the server was closed
