@@ -141,13 +141,14 @@ class Connection:
         self._reader = reader
         self._writer = writer
         self._timeout = timeout
+        self._received = bytearray()
         self.reusable = False
         self.status: int | None = None
 
     def is_quiet(self) -> bool:
         """Whether nothing has come since the last answer, not even the end."""
         readable, _, _ = select.select([self._writer.get_extra_info("socket")], [], [], 0)
-        return not readable
+        return not readable and not self._received
 
     def abort(self) -> None:
         """Close without waiting for anything that is still to be sent."""
@@ -169,21 +170,34 @@ class Connection:
 
     async def drain(self) -> None:
         """Wait until what was written is on its way."""
-        async with asyncio.timeout(self._timeout):
-            await self._writer.drain()
+        if self._writer.transport.get_write_buffer_size():
+            async with asyncio.timeout(self._timeout):
+                await self._writer.drain()
 
     async def line(self) -> bytes:
         """The next line, without its end."""
-        async with asyncio.timeout(self._timeout):
-            line = await self._reader.readline()
-        if not line.endswith(b"\n"):
-            raise ConnectionError("closed inside a line")
-        return line.rstrip(b"\r\n")
+        while not (length := self._received.find(b"\n") + 1):
+            if not await self._receive():
+                raise ConnectionError("closed inside a line")
+        return self._taken(length).rstrip(b"\r\n")
 
     async def some(self, most: int) -> bytes:
         """The bytes that have come, or come next; none at the end."""
+        if not self._received:
+            await self._receive()
+        return self._taken(most)
+
+    async def _receive(self) -> bool:
+        """Wait for more bytes, and tell whether any came."""
         async with asyncio.timeout(self._timeout):
-            return await self._reader.read(most)
+            data = await self._reader.read(_MOST)
+        self._received += data
+        return bool(data)
+
+    def _taken(self, most: int) -> bytes:
+        data = bytes(self._received[:most])
+        del self._received[:most]
+        return data
 
 
 class Response:
@@ -240,7 +254,7 @@ class Response:
 
 
 _WITHOUT_BODY = frozenset({204, 304})
-_MOST = 65_536
+_MOST = 1_048_576
 
 
 @functools.cache
