@@ -53,7 +53,6 @@ class LosesTheMessageAfterAChunk(CancelledMutation):
 
 @mutant(
     "CAN-1",
-    wires=(CHAT, MESSAGES),
     touches={"CAN-5": "its deadline cancels the call too", "ERR-12": "its deadline cancels the call too"},
 )
 class EndsAStreamThatIsCancelledAfterAChunk(Mutation):

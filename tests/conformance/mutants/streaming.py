@@ -103,12 +103,12 @@ class RecodedResponse(Response):
 
 class _DecodedResponse(RecodedResponse):
     def recoded(self, data: bytes) -> bytes:
-        return data.decode(errors="replace").encode()
+        return data.decode(errors="replace").encode() if len(data) < 16 else data
 
 
 @mutant("STR-3", wires=(CHAT, MESSAGES))
 class DecodesEachReadByItself(Mutation):
-    """A character whose bytes come in two reads becomes replacement characters."""
+    """A character whose bytes come in two reads of a few bytes becomes replacement characters."""
 
     response_class = _DecodedResponse
 
@@ -127,10 +127,11 @@ class KnowsNoLineEndButLineFeed(Mutation):
 
 @mutant("STR-3")
 class CutsLargeEvents(Mutation):
-    """What an event adds to the text is cut to 70,000 characters."""
+    """What an event adds to the text is cut to 200 kB."""
 
     def _read_event(self, event: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
-        return super()._read_event(event, answer, usage)[:70_000]
+        text = super()._read_event(event, answer, usage)
+        return text.encode()[:200_000].decode(errors="ignore") if len(text) > 50_000 else text
 
 
 class _CommentResponse(RecodedResponse):
@@ -176,7 +177,14 @@ class FailsOnANullDelta(Mutation):
         return super()._read_event(event, answer, usage)
 
 
-@mutant("STR-4", wires=(MESSAGES,), touches={"STR-1": "unknown blocks are among the answers that it streams"})
+@mutant(
+    "STR-4",
+    wires=(MESSAGES,),
+    touches={
+        "CMP-7": "an unknown block alone is among the answers to be refused",
+        "STR-1": "unknown blocks are among the answers that it streams",
+    },
+)
 class TakesTheTextOfAnUnknownDelta(Mutation):
     """A delta of an unknown type is yielded where it has a text."""
 

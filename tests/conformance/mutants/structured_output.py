@@ -75,7 +75,13 @@ class AsksForARecursiveSchemaInVain(Mutation):
         return arguments
 
 
-@mutant("FBK-1", touches={"CMP-5": "it too looks for strict output on the wire"})
+@mutant(
+    "FBK-1",
+    touches={
+        "CAP-3": "it too looks for strict output on the wire",
+        "CMP-5": "it too looks for strict output on the wire",
+    },
+)
 class WeakensStrictInAStream(Mutation):
     """A strict stream asks for an answer that need not follow the schema."""
 
