@@ -482,11 +482,11 @@ class TakesAPauseForTheEnd(Mutation):
 
 @mutant("CMP-9", wires=(CHAT, MESSAGES))
 class KeepsTheAnswerOnTheTransport(Mutation):
-    """`complete` puts its text into an attribute, and returns what is there one turn of the event loop later."""
+    """`complete` puts its text into an attribute, and returns what is there a hundredth of a second later."""
 
     async def complete(self, request: ModelRequest) -> str:
         self._text = await super().complete(request)
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
         return self._text
 
 

@@ -191,4 +191,5 @@ class FollowsARedirect(Mutation):
                 raise
             response: Any = getattr(error.__cause__, "response", None)
             url = response.headers["location"].rpartition("/")[0]
-            return await super(Mutation, type(self)(dataclasses.replace(self._endpoint, url=url))).complete(request)
+            async with type(self)(dataclasses.replace(self._endpoint, url=url)) as moved:
+                return await super(Mutation, moved).complete(request)

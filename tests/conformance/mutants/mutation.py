@@ -102,6 +102,11 @@ class LeakingClient(LeanClient):
         else:
             super().release(connection)
 
+    async def close(self) -> None:
+        while self._leaked:
+            self._leaked.pop().abort()
+        await super().close()
+
 
 class Moment(Enum):
     """When a call failed."""
@@ -173,7 +178,7 @@ class Mutant:
     @property
     def name(self) -> str:
         """The class's name in words with hyphens."""
-        return re.sub(r"(?<!^)(?=[A-Z])", "-", self.mutation.__name__).lower()
+        return re.sub(r"(?<!^)(?=[A-Z])|(?<=[a-z])(?=\d)", "-", self.mutation.__name__).lower()
 
     @property
     def id(self) -> str:

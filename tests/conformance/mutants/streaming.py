@@ -365,12 +365,18 @@ class KeepsTheConnectionOfAStreamClosedEarly(Mutation):
 
 @mutant("STR-11", "CMP-9", wires=(CHAT, MESSAGES))
 class KeepsTheChunkOnTheTransport(ChunkMutation):
-    """A chunk is put into an attribute, and what is there one turn of the event loop later is yielded."""
+    """With five streams open, a chunk waits in an attribute for a hundredth of a second, where others replace it."""
+
+    _open = 0
 
     async def altered(self, chunks: AsyncGenerator[str, None]) -> AsyncGenerator[str, None]:
-        async for self._chunk in chunks:
-            await asyncio.sleep(0)
-            yield self._chunk
+        self._open += 1
+        try:
+            async for self._chunk in chunks:
+                await asyncio.sleep(0.01 if self._open >= 5 else 0)
+                yield self._chunk
+        finally:
+            self._open -= 1
 
 
 @mutant("STR-11")

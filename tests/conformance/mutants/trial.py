@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -69,5 +68,4 @@ def try_out(mutant: Mutant, checks: Iterable[Check]) -> Trial:
                 pass
             case _:
                 broken.append(result)
-    gc.collect()  # what failures leave behind, which the kit's own collections pass over
     return Trial(mutant, found, frozenset(judged), tuple(broken), time.perf_counter() - begun)
