@@ -63,6 +63,7 @@ def _as_names(case: Case, what: str, secret: str) -> Mapping[str, Reply]:
     failure = Failure(400, secret, type=secret, code=secret, param=secret)
     return {
         f"{what} as a code": case.wire.error(failure),
+        f"{what} inside a longer code": case.wire.error(Failure(400, type=f"invalid_{secret}", code=f"bad.{secret}")),
         **{f"{what} as a code in-band in the form {form!r}": reply for form, reply in in_band(case, failure).items()},
     }
 

@@ -145,6 +145,26 @@ async def a_connection_lost_in_mid_stream_is_a_connection_error(case: Case, loss
     await _require_chunk_then_error(case, gate, ModelConnectionError)
 
 
+@check(
+    "STR-8",
+    modes=_STREAM,
+    hint="What a call has seen of its response belongs to that call: not to the transport, and not to the context.",
+)
+async def a_lost_stream_is_not_taken_for_another_calls_failure(case: Case) -> None:
+    """A stream lost after another call of the same task failed raises `ModelConnectionError`, not that failure."""
+    gate = Gate("the loss of the connection")
+    case.answers(stream_of(events_to_first_text(case, ANSWER), Wait(gate), Close()))
+    async with opened(case) as stream:
+        await case.within(anext(stream), "the first chunk")
+        case.answers(case.wire.error(Failure(429, headers={"retry-after": "7"})))
+        case.require_error(await case.call(mode=Mode.COMPLETE), ModelRateLimitError)
+        gate.open()
+        outcome = await rest_of(case, stream)
+    error = case.require_error(outcome, ModelConnectionError)
+    told = (getattr(error, "status_code", None), getattr(error, "retry_after", None))
+    case.require(told == (None, None), expected="status_code and retry_after None", happened=f"they are {told}")
+
+
 @check("STR-8", modes=_STREAM, hint="Translate the errors of reading the first bytes of the body as well.")
 async def a_connection_lost_before_the_first_event_is_a_connection_error(case: Case) -> None:
     """A connection that is lost between the headers and the first event raises `ModelConnectionError`."""

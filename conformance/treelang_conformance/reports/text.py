@@ -49,7 +49,8 @@ def verdict(report: Report) -> str:
     """The conclusion in one line."""
     name = f"{report.subject.name} on {report.wire}"
     if report.conformant:
-        return f"{name}: conformant{_reservations(report)}"
+        extent = "conformant" if report.selection is None else "conformant in what was selected"
+        return f"{name}: {extent}{_reservations(report)}"
     if report.wiring is not None and report.wiring.outcome is not CheckOutcome.PASSED:
         return f"{name}: not judged: the wiring check failed, and nothing else can run before it passes"
     must = ", ".join(clause.id for clause in report.violated(Level.MUST))
