@@ -15,7 +15,7 @@ from treelang.language.pointer import Path, pointer
 MAX_VALUE_DEPTH = 500
 """How deep arrays and objects may be nested in one value; a value that contains itself is deeper than that."""
 
-_INTEGER_BOUND = 10**4300
+_HIGHEST, _LOWEST = 10**4300 - 1, 1 - 10**4300
 """Python converts no integer of more digits to text and back (`sys.get_int_max_str_digits`)."""
 
 
@@ -40,7 +40,7 @@ def copy_json(value: Any) -> Any:
     kind = type(value)
     if kind is bool or value is None or (kind is str and value.isascii()):
         return value
-    if (kind is int and -_INTEGER_BOUND < value < _INTEGER_BOUND) or (kind is float and -inf < value < inf):
+    if (kind is int and _LOWEST <= value <= _HIGHEST) or (kind is float and -inf < value < inf):
         return value
     return _copied(value)
 
@@ -57,7 +57,7 @@ def _copied(value: object) -> Any:
                     continue
                 reason = "a text with a lone surrogate, which is no Unicode"
             elif kind is int:
-                if -_INTEGER_BOUND < item < _INTEGER_BOUND:
+                if _LOWEST <= item <= _HIGHEST:
                     continue
                 reason = "an integer of more than 4300 digits"
             elif kind is float:

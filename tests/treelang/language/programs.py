@@ -57,7 +57,7 @@ def call(name: str, *arguments: JSON) -> JSON:
     return {"type": "call", "function": name, "arguments": list(arguments)}
 
 
-def tool(name: str, **arguments: JSON) -> JSON:
+def tool(name: str, /, **arguments: JSON) -> JSON:
     return {"type": "tool_call", "tool": name, "arguments": arguments}
 
 
