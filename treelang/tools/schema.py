@@ -3,9 +3,9 @@ r"""Input schemas: checked once, compiled once, and never fetched.
 A compiled schema is jsonschema-rs's, which takes a microsecond where jsonschema takes a hundred. The two differ in a
 few points, and these are decided here on purpose, for what JSON Schema and JSON themselves say:
 
-- Patterns are ECMA-262's: `\d` and `\w` are ASCII, `$` is the very end and not before a last line feed. They take linear
-  time or give up after so many steps, where a stranger's pattern can keep Python's engine busy for years. A pattern
-  that only Python understands makes the definition invalid.
+- Patterns are ECMA-262's: `\d` and `\w` are ASCII, `$` is the very end and not before a last line feed. They take
+  linear time or give up after so many steps, where a stranger's pattern can keep Python's engine busy for years.
+  A pattern that only Python understands makes the definition invalid.
 - `multipleOf` computes with decimals: 0.3 is a multiple of 0.1.
 - NaN and infinity are no numbers, and a key that is no text makes no object. A tuple is an array.
 - `format` is an annotation, as the specification has it, except for the formats of `ASSERTED_FORMATS`.

@@ -44,22 +44,24 @@ class CompiledTool:
                 return
         except ValueError:
             pass  # nested without end, or with a key that is no text
-        if (reason := self._reason(arguments)) is not None:
-            raise InvalidToolArgumentsError(f"the tool {self.definition.name!r} refuses its arguments: {reason}")
+        if (error := self._refusal(arguments)) is not None:
+            raise error
 
-    def _reason(self, arguments: Mapping[str, Any]) -> str | None:
-        """The place and the broken constraint, but never the value; `None` where there is nothing to say."""
+    def _refusal(self, arguments: Mapping[str, Any]) -> InvalidToolArgumentsError | None:
+        """What is wrong with the arguments, judged once more as what JSON makes of them."""
         try:
             error = next(iter(self._validator.iter_errors(copy_json(arguments))), None)
-        except NotJSONError as error:
-            return f"at {_dotted(error.pointer.split('/')[1:])} is no JSON value: {error}"
-        if error is None:
-            return None
-        return f"at {_dotted(error.instance_path)} the constraint {error.kind.name!r} is broken"
+        except NotJSONError as defect:
+            return refusal(self.definition.name, defect.pointer.split("/")[1:], "JSON")
+        return error and refusal(self.definition.name, error.instance_path, error.kind.name)
 
 
-def _dotted(steps: Sequence[str | int]) -> str:
-    return repr(".".join(map(str, steps)) or "<root>")
+def refusal(tool: str, path: Sequence[str | int], constraint: str) -> InvalidToolArgumentsError:
+    """The error of arguments that do not fit: it names tool, path and constraint, and never the value (TOL-5)."""
+    place = ".".join(map(str, path)) or "<root>"
+    return InvalidToolArgumentsError(
+        f"the tool {tool!r} refuses its arguments: at {place!r} the constraint {constraint!r} is broken"
+    )
 
 
 def compile_tool(definition: ToolDefinition | Mapping[str, Any]) -> CompiledTool:
