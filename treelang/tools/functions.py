@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, NotRequired, TypeAlias, TypeVar, get_type_hints
 
-from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
+from pydantic import PydanticUserError, TypeAdapter, ValidationError, with_config
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -129,7 +129,7 @@ class _FunctionTool(NamedTuple):
     function: Function
     is_async: bool
     compiled: CompiledTool
-    arguments: TypeAdapter[dict[str, Any]]
+    arguments: TypeAdapter[Any]
 
     @property
     def definition(self) -> ToolDefinition:
@@ -143,7 +143,8 @@ class _FunctionTool(NamedTuple):
         """
         self.compiled.validate(arguments)
         try:
-            return self.arguments.validate_python(arguments)
+            converted: dict[str, Any] = self.arguments.validate_python(arguments)
+            return converted
         except ValidationError as error:
             broken = error.errors(include_input=False, include_context=False, include_url=False)[0]
         raise refusal(self.definition.name, broken["loc"], broken["type"])
@@ -190,7 +191,7 @@ def _read(function: Function, name: str | None, description: str | None) -> _Fun
     return _FunctionTool(function, inspect.iscoroutinefunction(plain), compile_tool(definition), arguments)
 
 
-def _read_parameters(function: Function, plain: Function) -> tuple[TypeAdapter[dict[str, Any]], dict[str, Any]]:
+def _read_parameters(function: Function, plain: Function) -> tuple[TypeAdapter[Any], dict[str, Any]]:
     hints = get_type_hints(plain, include_extras=True)
     fields: dict[str, Any] = {}
     defaults: dict[str, Any] = {}
@@ -208,9 +209,9 @@ def _read_parameters(function: Function, plain: Function) -> tuple[TypeAdapter[d
             hint = NotRequired[hint]
             defaults[parameter.name] = parameter.default
         fields[parameter.name] = hint
-    described: Any = TypedDict("described", fields)  # type: ignore[misc] # its fields are not known before
-    described.__pydantic_config__ = ConfigDict(extra="allow" if others else "forbid")
-    arguments: TypeAdapter[dict[str, Any]] = TypeAdapter(described)
+    described = TypedDict("described", fields)  # type: ignore[misc] # its fields are not known before
+    with_config(extra="allow" if others else "forbid")(described)
+    arguments: TypeAdapter[Any] = TypeAdapter(described)
     schema = arguments.json_schema(schema_generator=_WithoutTitles)
     del schema["title"]
     for name, default in defaults.items():
