@@ -1,7 +1,18 @@
-"""Plan with a model, execute locally; at the heart a trustworthy boundary, the model transport."""
+"""Plan with a model, execute locally; at the heart a trustworthy boundary, the model transport.
+
+Importing it costs little: what needs pydantic or compiles models is loaded when its name is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from treelang._version import __version__
 from treelang.errors import (
+    ASTExecutionError,
+    ASTTypeError,
+    ASTValidationError,
+    ExecutionLimitError,
+    InvalidToolArgumentsError,
     MissingDependencyError,
     ModelAuthenticationError,
     ModelConnectionError,
@@ -11,8 +22,11 @@ from treelang.errors import (
     ModelTransportError,
     ProviderResponseError,
     StructuredOutputUnsupportedError,
+    ToolExecutionError,
+    ToolNotFoundError,
     TreelangError,
 )
+from treelang.runtime.limits import ExecutionLimits
 from treelang.transports.anthropic import AnthropicTransport
 from treelang.transports.contract import (
     CapabilityAwareTransport,
@@ -32,12 +46,27 @@ from treelang.transports.scripted import ScriptedReply, ScriptedTransport
 from treelang.transports.translation import ErrorRule, ErrorTranslator, http_rules
 from treelang.transports.usage import UsageLedger, UsageRecord
 
+if TYPE_CHECKING:
+    from treelang.ast import AST
+
+_LOADED_WHEN_USED = {
+    "AST": "treelang.ast",
+}
+"""Names of this package and the modules that have them; each stands under `TYPE_CHECKING` as well."""
+
 __all__ = [
+    "AST",
+    "ASTExecutionError",
+    "ASTTypeError",
+    "ASTValidationError",
     "AnthropicTransport",
     "CapabilityAwareTransport",
     "CheckedRequest",
     "ErrorRule",
     "ErrorTranslator",
+    "ExecutionLimitError",
+    "ExecutionLimits",
+    "InvalidToolArgumentsError",
     "MissingDependencyError",
     "ModelAuthenticationError",
     "ModelCapabilities",
@@ -57,6 +86,8 @@ __all__ = [
     "ScriptedReply",
     "ScriptedTransport",
     "StructuredOutputUnsupportedError",
+    "ToolExecutionError",
+    "ToolNotFoundError",
     "TreelangError",
     "UsageAwareTransport",
     "UsageLedger",
@@ -67,3 +98,15 @@ __all__ = [
     "is_structured_output_rejection",
     "parse_retry_after",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    module = _LOADED_WHEN_USED.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(module), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
