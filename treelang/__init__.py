@@ -48,9 +48,21 @@ from treelang.transports.usage import UsageLedger, UsageRecord
 
 if TYPE_CHECKING:
     from treelang.ast import AST
+    from treelang.tools.definition import ToolDefinition, ToolProperty
+    from treelang.tools.functions import FunctionToolProvider
+    from treelang.tools.joined import JoinedToolProvider
+    from treelang.tools.mcp import MCPToolProvider
+    from treelang.tools.provider import ToolOutput, ToolProvider
 
 _LOADED_WHEN_USED = {
     "AST": "treelang.ast",
+    "FunctionToolProvider": "treelang.tools.functions",
+    "JoinedToolProvider": "treelang.tools.joined",
+    "MCPToolProvider": "treelang.tools.mcp",
+    "ToolDefinition": "treelang.tools.definition",
+    "ToolOutput": "treelang.tools.provider",
+    "ToolProperty": "treelang.tools.definition",
+    "ToolProvider": "treelang.tools.provider",
 }
 """Names of this package and the modules that have them; each stands under `TYPE_CHECKING` as well."""
 
@@ -66,7 +78,10 @@ __all__ = [
     "ErrorTranslator",
     "ExecutionLimitError",
     "ExecutionLimits",
+    "FunctionToolProvider",
     "InvalidToolArgumentsError",
+    "JoinedToolProvider",
+    "MCPToolProvider",
     "MissingDependencyError",
     "ModelAuthenticationError",
     "ModelCapabilities",
@@ -86,8 +101,12 @@ __all__ = [
     "ScriptedReply",
     "ScriptedTransport",
     "StructuredOutputUnsupportedError",
+    "ToolDefinition",
     "ToolExecutionError",
     "ToolNotFoundError",
+    "ToolOutput",
+    "ToolProperty",
+    "ToolProvider",
     "TreelangError",
     "UsageAwareTransport",
     "UsageLedger",
