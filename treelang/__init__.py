@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from treelang._version import __version__
+from treelang.arborist.config import ArboristConfig
 from treelang.errors import (
     ASTExecutionError,
     ASTTypeError,
@@ -47,6 +48,10 @@ from treelang.transports.translation import ErrorRule, ErrorTranslator, http_rul
 from treelang.transports.usage import UsageLedger, UsageRecord
 
 if TYPE_CHECKING:
+    from treelang.arborist.arborist import Arborist, OpenAIArborist
+    from treelang.arborist.memory import ChatMessage, ConversationMemory, Memory
+    from treelang.arborist.response import EvalResponse, EvalType
+    from treelang.arborist.selection import AllTools, NamedTools, ToolSelector
     from treelang.ast import AST
     from treelang.tools.definition import ToolDefinition, ToolProperty
     from treelang.tools.functions import FunctionToolProvider
@@ -56,13 +61,23 @@ if TYPE_CHECKING:
 
 _LOADED_WHEN_USED = {
     "AST": "treelang.ast",
+    "AllTools": "treelang.arborist.selection",
+    "Arborist": "treelang.arborist.arborist",
+    "ChatMessage": "treelang.arborist.memory",
+    "ConversationMemory": "treelang.arborist.memory",
+    "EvalResponse": "treelang.arborist.response",
+    "EvalType": "treelang.arborist.response",
     "FunctionToolProvider": "treelang.tools.functions",
     "JoinedToolProvider": "treelang.tools.joined",
     "MCPToolProvider": "treelang.tools.mcp",
+    "Memory": "treelang.arborist.memory",
+    "NamedTools": "treelang.arborist.selection",
+    "OpenAIArborist": "treelang.arborist.arborist",
     "ToolDefinition": "treelang.tools.definition",
     "ToolOutput": "treelang.tools.provider",
     "ToolProperty": "treelang.tools.definition",
     "ToolProvider": "treelang.tools.provider",
+    "ToolSelector": "treelang.arborist.selection",
 }
 """Names of this package and the modules that have them; each stands under `TYPE_CHECKING` as well."""
 
@@ -71,17 +86,25 @@ __all__ = [
     "ASTExecutionError",
     "ASTTypeError",
     "ASTValidationError",
+    "AllTools",
     "AnthropicTransport",
+    "Arborist",
+    "ArboristConfig",
     "CapabilityAwareTransport",
+    "ChatMessage",
     "CheckedRequest",
+    "ConversationMemory",
     "ErrorRule",
     "ErrorTranslator",
+    "EvalResponse",
+    "EvalType",
     "ExecutionLimitError",
     "ExecutionLimits",
     "FunctionToolProvider",
     "InvalidToolArgumentsError",
     "JoinedToolProvider",
     "MCPToolProvider",
+    "Memory",
     "MissingDependencyError",
     "ModelAuthenticationError",
     "ModelCapabilities",
@@ -93,6 +116,8 @@ __all__ = [
     "ModelTransport",
     "ModelTransportError",
     "ModelUsage",
+    "NamedTools",
+    "OpenAIArborist",
     "OpenAIResponsesTransport",
     "OpenAITransport",
     "ProviderResponseError",
@@ -107,6 +132,7 @@ __all__ = [
     "ToolOutput",
     "ToolProperty",
     "ToolProvider",
+    "ToolSelector",
     "TreelangError",
     "UsageAwareTransport",
     "UsageLedger",

@@ -1,0 +1,160 @@
+"""Questions answered by programs that a model writes and this process runs."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Self
+
+from treelang.arborist.config import ArboristConfig
+from treelang.arborist.memory import ChatMessage, Memory
+from treelang.arborist.offered import OfferedTools
+from treelang.arborist.planning import Planner
+from treelang.arborist.response import EvalResponse, EvalType
+from treelang.arborist.selection import AllTools, ToolSelector
+from treelang.language.serialization import serialize
+from treelang.negotiation import DefaultModelCapabilityNegotiator, ModelCapabilityNegotiator
+from treelang.observability import Observability
+from treelang.runtime.evaluation import evaluate
+from treelang.runtime.limits import ExecutionLimits
+from treelang.tools.provider import ToolProvider
+from treelang.transports.contract import ModelTransport
+from treelang.transports.openai import OpenAITransport
+
+DEFAULT_LIMITS = ExecutionLimits(max_nodes=1_000_000, max_call_depth=10_000, max_tool_calls=10_000, max_concurrency=100)
+"""What a program written by a model may use where nothing else is said: enough for honest work, and it ends."""
+
+
+class Arborist:
+    """Turns a question and a provider's tools into a program, and runs it. It knows no provider of models.
+
+    One arborist serves any number of evaluations at the same time; what they share is the memory, if there is one.
+
+    Args:
+        model: The model's name, as its provider spells it.
+        provider: The tools.
+        selector: Which tools are offered for a question; by default all.
+        memory: What is remembered of earlier questions; by default nothing.
+        config: Further settings; it names the same model.
+        transport: Who answers for the model. It remains its owner's to close.
+        observability: Where events are reported; by default nowhere.
+        execution_limits: What running a program may use, exactly as given; by default `DEFAULT_LIMITS`.
+        capability_negotiator: How output is asked for; by default `DefaultModelCapabilityNegotiator`.
+
+    Raises:
+        ValueError: There is no transport, or two models are named.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        provider: ToolProvider,
+        selector: ToolSelector | None = None,
+        memory: Memory | None = None,
+        *,
+        config: ArboristConfig | None = None,
+        transport: ModelTransport | None = None,
+        observability: Observability | None = None,
+        execution_limits: ExecutionLimits | None = None,
+        capability_negotiator: ModelCapabilityNegotiator | None = None,
+    ) -> None:
+        self.config = config or ArboristConfig(model)
+        if self.config.model != model:
+            raise ValueError(f"two models are named, {model!r} and, in config, {self.config.model!r}; name one")
+        if transport is None:
+            raise ValueError(f"{type(self).__name__} needs a transport; OpenAIArborist can make one itself")
+        self.transport = transport
+        self.provider = provider
+        self._selector = selector or AllTools()
+        self._memory = memory
+        self._observability = observability or Observability()
+        self._limits = execution_limits or DEFAULT_LIMITS
+        self._negotiator = capability_negotiator or DefaultModelCapabilityNegotiator()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.config.model!r}, {self.transport!r})"
+
+    async def eval(self, query: str, eval_type: EvalType = EvalType.WALK) -> EvalResponse:
+        """Answer a question by a program.
+
+        Args:
+            query: The question.
+            eval_type: Whether to run the program.
+
+        Raises:
+            TimeoutError: `config.timeout` has passed. It is the plain one, and never a `ModelTimeoutError`.
+            ASTValidationError: The model wrote no valid program, not even after the configured retries.
+            StructuredOutputUnsupportedError: Strict output is required, and is not to be had.
+            ProviderResponseError: The model or the listing of tools failed; see `treelang.errors` for the kinds.
+            ASTExecutionError: The program could not be carried through; `ExecutionLimitError` if a limit was crossed.
+            ToolExecutionError: A tool failed, or its schema refused the arguments.
+            asyncio.CancelledError: Unchanged; nothing of the evaluation goes on.
+        """
+        seconds = self.config.timeout
+        deadline = asyncio.timeout(seconds)
+        try:
+            async with deadline:
+                return await self._eval(query, EvalType(eval_type))
+        except Exception as error:
+            if deadline.expired():  # whatever its cancellation was made into on the way
+                raise TimeoutError(f"the evaluation took longer than the configured {seconds:g} seconds") from error
+            raise
+
+    async def _eval(self, query: str, eval_type: EvalType) -> EvalResponse:
+        tools = OfferedTools(await self._selector.select(self.provider, query=query), self.config.schema_version)
+        history = await self._memory.get() if self._memory is not None else ()
+        plan = await Planner(self.config, self.transport, self._negotiator, tools).plan(query, history)
+        result = None
+        if eval_type is EvalType.WALK:
+            result = await evaluate(plan.program, self.provider, self._limits)
+        if self._memory is not None:
+            await self._memory.add([ChatMessage("user", query), ChatMessage("assistant", serialize(plan.program))])
+        return EvalResponse(query, eval_type, plan.program, result, plan.usage, plan.attempts, plan.fell_back)
+
+
+class OpenAIArborist(Arborist):
+    """An arborist that makes an `OpenAITransport` of its own where it is given no transport.
+
+    That transport takes its key and address from the config, or from the SDK's environment variables, and is closed
+    with the arborist: use `async with`, or `aclose()`.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        provider: ToolProvider,
+        selector: ToolSelector | None = None,
+        memory: Memory | None = None,
+        *,
+        config: ArboristConfig | None = None,
+        transport: ModelTransport | None = None,
+        observability: Observability | None = None,
+        execution_limits: ExecutionLimits | None = None,
+        capability_negotiator: ModelCapabilityNegotiator | None = None,
+    ) -> None:
+        self._own_transport: OpenAITransport | None = None
+        if transport is None:
+            transport = self._own_transport = OpenAITransport(
+                api_key=config.api_key if config else None, base_url=config.base_url if config else None
+            )
+        super().__init__(
+            model,
+            provider,
+            selector,
+            memory,
+            config=config,
+            transport=transport,
+            observability=observability,
+            execution_limits=execution_limits,
+            capability_negotiator=capability_negotiator,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the transport that the arborist made; one that it was given remains its owner's to close."""
+        if self._own_transport is not None:
+            await self._own_transport.aclose()
