@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import KeysView, Mapping, Sequence
 from typing import Any, Self
 from urllib.parse import unquote
@@ -9,7 +10,7 @@ from urllib.parse import unquote
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from treelang.errors import ProviderResponseError
-from treelang.language.json_value import copy_json
+from treelang.language.json_value import NotJSONError, copy_json
 from treelang.tools.schema import compile_schema
 
 
@@ -20,7 +21,7 @@ class _Metadata(BaseModel):
 
     def _as_mapping(self) -> dict[str, Any]:
         fields = {name: getattr(self, name) for name in type(self).model_fields}
-        return {name: value for name, value in fields.items() if value is not None}
+        return _without_nones(fields)
 
     def keys(self) -> KeysView[str]:
         """The names of what is set."""
@@ -38,8 +39,12 @@ class _Metadata(BaseModel):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Mapping):
-            return self._as_mapping() == {name: value for name, value in other.items() if value is not None}
+            return _without_nones(self._as_mapping()) == _without_nones(other)
         return super().__eq__(other)
+
+
+def _without_nones(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in mapping.items() if value is not None}
 
 
 class ToolProperty(_Metadata):
@@ -172,4 +177,8 @@ def _named(name: str, schema: Any) -> Any:
         return schema if schema.name == name else schema.model_copy(update={"name": name})
     if isinstance(schema, bool):  # the schemas that everything and that nothing fits
         schema = {} if schema else {"not": {}}
-    return {**copy_json(schema), "name": name} if isinstance(schema, Mapping) else schema
+    if not isinstance(schema, Mapping):
+        return schema
+    with contextlib.suppress(NotJSONError):  # whose place the check of the whole schema will name
+        schema = copy_json(schema)
+    return {**schema, "name": name}

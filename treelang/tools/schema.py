@@ -58,12 +58,19 @@ def compile_schema(tool: str, schema: Mapping[str, Any]) -> Any:
         ProviderResponseError: The schema is invalid, refers outside of itself, or describes no object.
     """
     try:
-        return _compiled(json.dumps(copy_json(schema)))
+        return _compiled(_text(schema))
     except NotJSONError as error:
         reason = f"what stands {_at(error.pointer)} is no JSON value: {error}"
     except _InvalidSchemaError as error:
         reason = str(error)
     raise ProviderResponseError(f"the tool {tool!r} has an invalid input schema: {reason}")
+
+
+def _text(schema: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(schema)
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(copy_json(schema))  # takes any mapping, and says what is no JSON value
 
 
 class _InvalidSchemaError(ValueError):
@@ -75,7 +82,7 @@ def _compiled(text: str) -> Any:
     # An application without tools does not pay for the import.
     import jsonschema_rs
 
-    schema = json.loads(text)
+    schema = copy_json(json.loads(text))  # Python's idea of JSON has NaN and lone surrogates
     if not _may_be_object(schema.get("type", "object")):
         raise _InvalidSchemaError("it must describe an object, for arguments have names")
     dialect = _dialect_of(schema, None)
@@ -137,16 +144,16 @@ def _reason(dialect: str, schema: dict[str, Any], refusal: Exception) -> str:
     import jsonschema
 
     judge = getattr(jsonschema, dialect)
-    error = jsonschema.exceptions.best_match(judge(judge.META_SCHEMA).iter_errors(schema))
-    if error is None:
-        return _first_line(refusal)
-    return (
-        f"{_at(pointer(_path(error.absolute_path)))} the constraint {error.validator!r} of JSON Schema itself is broken"
-    )
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+    try:
+        error = jsonschema.exceptions.best_match(judge(judge.META_SCHEMA).iter_errors(schema))
+    except RecursionError:
+        error = None  # too deep for Python, but not for who refused it
+    if error is not None:
+        place = _at(pointer(_path(error.absolute_path)))
+        return f"{place} the constraint {error.validator!r} of JSON Schema itself is broken"
+    reason = str(refusal).partition("\n")[0][:200]
+    path = _path(getattr(refusal, "instance_path", ()))
+    return reason if path is None else f"{_at(pointer(path))} {reason}"
 
 
 def _path(steps: Iterable[str | int]) -> Path:
