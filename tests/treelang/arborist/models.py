@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tests.adapters import ADAPTERS
+from tests.adapters import ADAPTERS, CLIENT_TIMEOUT
 from treelang import FunctionToolProvider, ToolOutput, UsageAwareTransport
 from treelang_conformance.neutral import Answer, Failure, ReadRequest, Usage
 from treelang_conformance.provider.script import Reply, Script, Stall
@@ -66,16 +66,17 @@ class Model:
 
 
 @contextlib.asynccontextmanager
-async def model(wire: str, name: str | None = None) -> AsyncIterator[Model]:
+async def model(wire: str, name: str | None = None, *, client_timeout: float = CLIENT_TIMEOUT) -> AsyncIterator[Model]:
     """A model that answers nothing yet.
 
     Args:
         wire: The name of the protocol.
         name: The model's name; by default that of one which takes strict output and a temperature.
+        client_timeout: Seconds that the SDK waits for connecting and for each read.
     """
     adapter = ADAPTERS[wire]
     with Provider() as provider:
-        async with adapter.connected(provider.url) as transport:
+        async with adapter.connected(provider.url, client_timeout=client_timeout) as transport:
             yield Model(name or adapter.model, find_wire(wire), provider, transport)
 
 
