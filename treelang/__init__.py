@@ -27,6 +27,8 @@ from treelang.errors import (
     ToolNotFoundError,
     TreelangError,
 )
+from treelang.observability.observer import Observability
+from treelang.observability.sink import TraceSink
 from treelang.runtime.limits import ExecutionLimits
 from treelang.transports.anthropic import AnthropicTransport
 from treelang.transports.contract import (
@@ -116,6 +118,7 @@ __all__ = [
     "ModelTransport",
     "ModelTransportError",
     "ModelUsage",
+    "Observability",
     "NamedTools",
     "OpenAIArborist",
     "OpenAIResponsesTransport",
@@ -133,6 +136,7 @@ __all__ = [
     "ToolProperty",
     "ToolProvider",
     "ToolSelector",
+    "TraceSink",
     "TreelangError",
     "UsageAwareTransport",
     "UsageLedger",

@@ -81,6 +81,11 @@ class RetryingTransport:
     def __repr__(self) -> str:
         return f"RetryingTransport({self._inner!r}, attempts={self._attempts})"
 
+    @property
+    def provider(self) -> str | None:
+        """Name of the inner transport's deployment, where it is known."""
+        return getattr(self._inner, "provider", None)
+
     async def complete(self, request: ModelRequest) -> str:
         """Return the text of the first attempt that succeeds, or raise what the last one raised."""
         attempt = 1

@@ -50,6 +50,11 @@ class ScriptedTransport:
     def __repr__(self) -> str:
         return f"ScriptedTransport(provider={self._provider!r}, requests={len(self.requests)})"
 
+    @property
+    def provider(self) -> str:
+        """Name of the deployment, as in errors."""
+        return self._provider
+
     async def complete(self, request: ModelRequest) -> str:
         """Return the text of the next step, or raise its error."""
         return "".join([chunk async for chunk in self._play(request)])

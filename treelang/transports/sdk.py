@@ -100,6 +100,11 @@ class SDKTransport(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(provider={self._provider!r})"
 
+    @property
+    def provider(self) -> str:
+        """Name of the deployment, as in errors."""
+        return self._provider
+
     async def __aenter__(self) -> Self:
         return self
 

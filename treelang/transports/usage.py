@@ -69,3 +69,7 @@ class UsageLedger:
             return _ZERO
         usage, record.usage = record.usage, _ZERO
         return usage
+
+    def is_last(self, record: UsageRecord) -> bool:
+        """Whether `record` is of this context's last call."""
+        return _records.get({}).get(weakref.ref(self)) is record

@@ -1,0 +1,244 @@
+"""What of a value may come out: JSON values without credentials and, unless it is opted in to, without content."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from enum import Enum
+from typing import Any
+from urllib.parse import quote
+
+from treelang.observability.credentials import (
+    REDACTED,
+    conceal_credentials,
+    is_count_name,
+    is_credential_name,
+    words_of,
+)
+
+_DEEPEST = 64
+"""What is nested deeper is not looked through, and so not shown."""
+
+_MOST_VALUES = 20_000
+"""What an event holds beyond that number of values is not shown: it would hold up the call."""
+
+_SHORTEST_KNOWN = 4
+_MOST_KNOWN = 1_000
+"""A credential is looked for elsewhere in its event if it has so many characters, and as one of so many."""
+
+_CONTENT = frozenset(
+    {
+        "actual",
+        "answer",
+        "args",
+        "arguments",
+        "ast",
+        "body",
+        "choice",
+        "chunk",
+        "completion",
+        "content",
+        "data",
+        "delta",
+        "description",
+        "document",
+        "error",
+        "exception",
+        "expected",
+        "format",
+        "history",
+        "input",
+        "instruction",
+        "jsontree",
+        "kwargs",
+        "message",
+        "output",
+        "param",
+        "parameter",
+        "payload",
+        "program",
+        "prompt",
+        "query",
+        "question",
+        "reply",
+        "request",
+        "response",
+        "result",
+        "schema",
+        "string",
+        "text",
+        "tool",
+        "traceback",
+        "tree",
+        "value",
+    }
+)
+"""The last words, in the singular, of names under which prompts, output, arguments and results stand."""
+
+_OWN_WORDS = frozenset({"reason"})
+"""Names of attributes whose sentences are treelang's own."""
+
+_LABEL = re.compile(r"[\w.:/+-]{1,128}")
+"""Without opting in, texts that are no mere label are content, whatever their name is."""
+
+
+def redact(value: Any, *, allow_content: bool = False) -> Any:
+    """A copy of a value, as JSON values, that is safe to show.
+
+    Args:
+        value: Anything; objects that JSON does not have are named by their type alone.
+        allow_content: Whether prompts, output, arguments and results may be shown. Credentials never are.
+    """
+    return Redaction(allow_content=allow_content).apply(value)
+
+
+class Redaction:
+    """Redacts the events of one call. A credential that one of them holds under its name is known in all later ones.
+
+    Args:
+        allow_content: Whether prompts, output, arguments and results may be shown. Credentials never are.
+    """
+
+    def __init__(self, *, allow_content: bool = False) -> None:
+        self.allow_content = allow_content
+        self._known: dict[str, None] = {}
+        self._left = 0
+
+    def apply(self, value: Any) -> Any:
+        """A copy of a value that is safe to show. It never raises, whatever the value is."""
+        self._left = _MOST_VALUES
+        try:
+            shown = self._show(value, 0)
+            return _replace(shown, self._known_pattern()) if self._known else shown
+        except Exception:  # of a value that misbehaves when it is read
+            return REDACTED
+
+    def _show(self, value: Any, depth: int) -> Any:
+        self._left -= 1
+        if depth > _DEEPEST or self._left < 0:
+            return REDACTED
+        match value:
+            case None | bool():
+                return value
+            case Enum():
+                return self._show(value.value, depth + 1)
+            case int():
+                return int(value) if value.bit_length() < 1024 else REDACTED
+            case float():
+                return float(value) if math.isfinite(value) else str(float(value))
+            case str():
+                return self._show_text(str.__str__(value), depth)
+            case bytes() | bytearray() | memoryview():
+                return f"<{len(value)} bytes>"
+            case Mapping():
+                return self._show_mapping(value, depth)
+            case Sequence() | Set():
+                return self._show_items(value, depth)
+        return f"<{self._show_text(type(value).__name__, depth)}>"
+
+    def _show_mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+        # Headers and variables are often listed as `{"name": "Authorization", "value": ...}`.
+        title = next((value[key] for key in ("name", "key", "header") if isinstance(value.get(key), str)), "")
+        is_titled = is_credential_name(title)
+        shown: dict[str, Any] = {}
+        for key, item in value.items():
+            if self._left < 0:
+                break
+            name = _name(key)
+            governing = title if is_titled and name.lower() in ("value", "content", "default") else name
+            shown[self._show_text(name, _DEEPEST)] = self._show_named(governing, item, depth + 1)
+        return shown
+
+    def _show_items(self, value: Iterable[Any], depth: int) -> list[Any]:
+        shown: list[Any] = []
+        first: Any = None
+        for item in value:
+            if self._left < 0:
+                break
+            # Headers and variables are often pairs: `("Authorization", ...)`.
+            if len(shown) == 1 and isinstance(first, str | bytes) and is_credential_name(_name(first)):
+                shown.append(self._show_named(_name(first), item, depth + 1))
+            else:
+                shown.append(self._show(item, depth + 1))
+            first = item if len(shown) == 1 else first
+        return shown
+
+    def _show_named(self, name: str, value: Any, depth: int) -> Any:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_credential_name(name) and not (is_number and is_count_name(name)):
+            self._remember(value, depth)
+            return None if value is None else REDACTED
+        if not self.allow_content and _is_content_name(name):
+            return None if value is None else REDACTED
+        if isinstance(value, str) and depth == 1 and name in _OWN_WORDS:
+            return _encodable(conceal_credentials(value))
+        return self._show(value, depth)
+
+    def _show_text(self, text: str, depth: int) -> str:
+        if not self.allow_content and not _LABEL.fullmatch(text):
+            return REDACTED if text else text
+        if depth < _DEEPEST and text.lstrip()[:1] in ("{", "["):
+            try:
+                parsed = json.loads(text)
+            except (ValueError, RecursionError):
+                parsed = None
+            if parsed is not None and (shown := self._show(parsed, depth + 1)) != parsed:
+                return json.dumps(shown)
+        return _encodable(conceal_credentials(text))
+
+    def _remember(self, value: Any, depth: int) -> None:
+        """Know a credential again that was found under its name, wherever else it is told."""
+        if depth > _DEEPEST or len(self._known) >= _MOST_KNOWN:
+            return
+        match value:
+            case str() if len(value) >= _SHORTEST_KNOWN:
+                self._known[str.__str__(value)] = None
+            case int() if not isinstance(value, bool) and value.bit_length() < 1024:
+                self._remember(str(int(value)), depth)
+            case Mapping():
+                for item in value.values():
+                    self._remember(item, depth + 1)
+            case list() | tuple() | Set():
+                for item in value:
+                    self._remember(item, depth + 1)
+
+    def _known_pattern(self) -> re.Pattern[str]:
+        forms = {form for known in self._known for form in (known, repr(known)[1:-1], json.dumps(known)[1:-1])}
+        forms |= {quote(known.encode(errors="replace"), safe="") for known in self._known}
+        return re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))))
+
+
+def _replace(shown: Any, known: re.Pattern[str]) -> Any:
+    match shown:
+        case str():
+            return known.sub(REDACTED, shown)
+        case int() | float() if not isinstance(shown, bool) and known.fullmatch(str(shown)):
+            return REDACTED
+        case dict():
+            return {_replace(name, known): _replace(item, known) for name, item in shown.items()}
+        case list():
+            return [_replace(item, known) for item in shown]
+    return shown
+
+
+def _name(key: Any) -> str:
+    """A key of a mapping as the name that it is in JSON."""
+    if isinstance(key, str):
+        return str.__str__(key)
+    if isinstance(key, bytes):
+        return key.decode("latin-1")
+    return str(key) if isinstance(key, int | float) or key is None else f"<{type(key).__name__}>"
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_content_name(name: str) -> bool:
+    last = words_of(name).strip("_").rpartition("_")[2]
+    return last in _CONTENT or last.removesuffix("s") in _CONTENT or last.removesuffix("es") in _CONTENT
+
+
+def _encodable(text: str) -> str:
+    """The text without halves of surrogate pairs, which no exporter can encode."""
+    return text.encode(errors="replace").decode()
