@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NotRequired, TypeAlias, TypeVar, get_type_hi
 from pydantic import PydanticUserError, TypeAdapter, ValidationError, with_config
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict  # pydantic reads typing's own from Python 3.12 on only
 
 from treelang.errors import ToolExecutionError, ToolNotFoundError
@@ -165,7 +165,7 @@ def _to_json(name: str, result: Any) -> Any:
         pass  # one of pydantic's types perhaps
     try:
         return copy_json(to_jsonable_python(result))
-    except (NotJSONError, PydanticSerializationError, UnicodeError) as error:
+    except Exception as error:  # the result's own code may run, as a generator's does
         inside = getattr(error, "pointer", "")
         raise ToolExecutionError(
             f"the tool {name!r} gave back a {type(result).__name__} that JSON cannot hold{inside and f' (at {inside})'}"
@@ -221,7 +221,7 @@ def _read_parameters(function: Function, plain: Function) -> tuple[TypeAdapter[A
 
 def _annotate_default(schema: dict[str, Any], default: Any) -> None:
     """Say what the default is, where JSON can; it is only said, and nobody injects it (TOL-6)."""
-    with contextlib.suppress(NotJSONError, PydanticSerializationError):
+    with contextlib.suppress(ValueError):
         schema.setdefault("default", copy_json(to_jsonable_python(default)))
 
 

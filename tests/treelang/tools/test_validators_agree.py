@@ -20,7 +20,7 @@ from treelang.errors import InvalidToolArgumentsError, ProviderResponseError
 from treelang.tools.schema import ASSERTED_FORMATS
 from treelang.tools.validation import compile_tool
 
-thorough = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+checked = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 formatted = st.one_of(
     st.dates().map(str),
@@ -47,7 +47,7 @@ def reference_accepts(schema: dict[str, Any], arguments: dict[str, Any]) -> bool
     return jsonschema.Draft202012Validator(schema, format_checker=formats).is_valid(arguments)
 
 
-@thorough
+@checked
 @given(input_schemas(), ARGUMENTS)
 def test_both_accept_the_same_arguments(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
     given = copy.deepcopy(arguments)
@@ -55,7 +55,7 @@ def test_both_accept_the_same_arguments(schema: dict[str, Any], arguments: dict[
     assert arguments == given
 
 
-@thorough
+@checked
 @given(perhaps_schemas())
 def test_both_find_the_same_schemas_valid(schema: dict[str, Any]) -> None:
     try:
@@ -67,6 +67,7 @@ def test_both_find_the_same_schemas_valid(schema: dict[str, Any]) -> None:
         compile_tool({"name": "tool", "input_schema": schema})
 
 
+@checked
 @given(st.sampled_from(sorted(ASSERTED_FORMATS)), formatted)
 def test_what_has_a_format_has_it_for_the_reference_too(name: str, text: str) -> None:
     schema = {"properties": {"a": {"format": name}}}
