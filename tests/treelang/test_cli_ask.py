@@ -170,9 +170,8 @@ def test_tools_that_are_not_there_are_told_with_status_2(provider: Provider, sou
     result = ask("What is it?", "--tools", source, *at(provider))
 
     assert (result.exit_code, result.stdout) == (2, "")
-    assert (
-        result.stderr == f"treelang ask: tools {source!r}: {result.stderr.partition(': tools ')[2].partition(': ')[2]}"
-    )
+    assert result.stderr.startswith(f"treelang ask: tools {source!r}: ")
+    assert result.stderr.count("\n") == 1
     assert message in result.stderr
 
 
