@@ -66,7 +66,10 @@ class Arborist:
         self.provider = provider
         self._selector = selector or AllTools()
         self._memory = memory
-        self._observability = observability or Observability()
+        self._observability = observability or Observability(sinks=())
+        # Watching costs at every call, so what nobody watches is left as it is.
+        self._watched_transport = observability.watch_transport(transport) if observability else transport
+        self._watched_provider = observability.watch_tools(provider) if observability else provider
         self._limits = execution_limits or DEFAULT_LIMITS
         self._negotiator = capability_negotiator or DefaultModelCapabilityNegotiator()
 
@@ -89,11 +92,23 @@ class Arborist:
             ToolExecutionError: A tool failed, or its schema refused the arguments.
             asyncio.CancelledError: Unchanged; nothing of the evaluation goes on.
         """
+        with self._observability.operation(
+            "arborist.eval",
+            model=self.config.model,
+            eval_type=eval_type,
+            schema_version=self.config.schema_version,
+            query=query,
+        ) as operation:
+            response = await self._eval_in_time(query, EvalType(eval_type))
+            operation.add(attempts=response.attempts, fell_back=response.fell_back)
+            return response
+
+    async def _eval_in_time(self, query: str, eval_type: EvalType) -> EvalResponse:
         seconds = self.config.timeout
         deadline = asyncio.timeout(seconds)
         try:
             async with deadline:
-                return await self._eval(query, EvalType(eval_type))
+                return await self._eval(query, eval_type)
         except Exception as error:
             if deadline.expired():  # whatever its cancellation was made into on the way
                 raise TimeoutError(f"the evaluation took longer than the configured {seconds:g} seconds") from error
@@ -102,10 +117,19 @@ class Arborist:
     async def _eval(self, query: str, eval_type: EvalType) -> EvalResponse:
         tools = OfferedTools(await self._selector.select(self.provider, query=query), self.config.schema_version)
         history = await self._memory.get() if self._memory is not None else ()
-        plan = await Planner(self.config, self.transport, self._negotiator, tools).plan(query, history)
+        planner = Planner(
+            self.config,
+            self._watched_transport,
+            # The transport itself is asked, which may have more to say than a wrapper passes on.
+            self._negotiator.capabilities(self.transport, self.config.model),
+            self._negotiator,
+            tools,
+            self._observability,
+        )
+        plan = await planner.plan(query, history)
         result = None
         if eval_type is EvalType.WALK:
-            result = await evaluate(plan.program, self.provider, self._limits)
+            result = await evaluate(plan.program, self._watched_provider, self._limits)
         if self._memory is not None:
             await self._memory.add([ChatMessage("user", query), ChatMessage("assistant", serialize(plan.program))])
         return EvalResponse(query, eval_type, plan.program, result, plan.usage, plan.attempts, plan.fell_back)

@@ -19,7 +19,8 @@ from treelang.errors import ASTValidationError, StructuredOutputUnsupportedError
 from treelang.language.parsing import parse
 from treelang.language.program import Program
 from treelang.negotiation import ModelCapabilityNegotiator, StructuredOutputSelection
-from treelang.transports.contract import ModelTransport, ModelUsage, UsageAwareTransport
+from treelang.observability import Observability
+from treelang.transports.contract import ModelCapabilities, ModelTransport, ModelUsage, UsageAwareTransport
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +39,27 @@ class Planner:
     Args:
         config: How to ask.
         transport: Who answers.
-        negotiator: What to ask for, given what the transport can do.
+        capabilities: What the transport can do with the model.
+        negotiator: What to ask for, given that.
         tools: What the program may call.
+        observability: Told how output was asked for, and of what was refused.
     """
 
     def __init__(
         self,
         config: ArboristConfig,
         transport: ModelTransport,
+        capabilities: ModelCapabilities,
         negotiator: ModelCapabilityNegotiator,
         tools: OfferedTools,
+        observability: Observability,
     ) -> None:
         self._config = config
         self._transport = transport
         self._negotiator = negotiator
         self._tools = tools
-        self._capabilities = negotiator.capabilities(transport, config.model)
+        self._capabilities = capabilities
+        self._observability = observability
         self._usage = ModelUsage()
         self._attempts = 0
         self._fell_back = False
@@ -82,6 +88,7 @@ class Planner:
             try:
                 program = self._read(answer)
             except ASTValidationError as error:
+                self._observability.emit("arborist.program_refused", attempts=self._attempts, error=str(error))
                 if retries == 0:
                     raise
                 turns += _follow_up(answer, error)
@@ -90,13 +97,15 @@ class Planner:
             retries -= 1
 
     def _select(self) -> StructuredOutputSelection:
-        return self._negotiator.structured_output(
+        selection = self._negotiator.structured_output(
             self._capabilities,
             model=self._config.model,
             configured_mode=self._config.structured_output_mode,
             schema_version=self._config.schema_version,
             tools=self._tools.definitions,
         )
+        self._observability.emit("model.structured_output.selected", mode=selection.mode, reason=selection.reason)
+        return selection
 
     async def _answer(
         self, turns: Sequence[ChatMessage], selection: StructuredOutputSelection
@@ -109,6 +118,7 @@ class Planner:
             if fallback is None or self._fell_back:
                 raise
         self._fell_back = True
+        self._observability.emit("model.structured_output.fallback", mode=fallback.mode, reason=fallback.reason)
         return await self._complete(turns, fallback), fallback
 
     async def _complete(self, turns: Sequence[ChatMessage], selection: StructuredOutputSelection) -> str:

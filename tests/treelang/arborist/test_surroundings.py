@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -21,10 +21,14 @@ from treelang import (
     EvalResponse,
     EvalType,
     Memory,
+    ModelCapabilities,
     ModelUsage,
     NamedTools,
+    Observability,
     OpenAIArborist,
+    ScriptedReply,
     ScriptedTransport,
+    StructuredOutputUnsupportedError,
     ToolDefinition,
     ToolNotFoundError,
     ToolOutput,
@@ -317,3 +321,76 @@ def test_an_openai_arborist_leaves_a_transport_that_it_was_given_open() -> None:
         return transport.closed
 
     assert run(evaluation()) is False
+
+
+# --- observability ---
+
+
+class Events:
+    def __init__(self) -> None:
+        self.told: list[tuple[str, dict[str, Any]]] = []
+
+    def record(self, event: str, attributes: Mapping[str, Any]) -> None:
+        self.told.append((event, dict(attributes)))
+
+
+def observed(script: list[Any], **settings: Any) -> tuple[Events, Any]:
+    """What is told of one evaluation, and what it gave or raised."""
+    events = Events()
+    arborist = Arborist(
+        "m",
+        Tools(),
+        config=ArboristConfig("m", **settings),
+        transport=ScriptedTransport(script, capabilities=ModelCapabilities(strict_json_schema=True)),
+        observability=Observability(sinks=[events]),
+    )
+    try:
+        return events, run(arborist.eval("a question with canary-words"))
+    except Exception as error:
+        return events, error
+
+
+def test_events_tell_of_the_evaluation_and_of_every_call_in_it_and_hold_no_content() -> None:
+    rejection = StructuredOutputUnsupportedError("no", provider="scripted")
+    usage = ModelUsage(5, 6, reported=True)
+    script = [rejection, "[]", ScriptedReply((call_program("get_weather", "Paris"),), usage)]
+    events, response = observed(script)
+
+    assert [name for name, _ in events.told] == [
+        "arborist.eval.started",
+        "model.structured_output.selected",
+        "model.request.started",
+        "model.request.failed",
+        "model.structured_output.fallback",
+        "model.request.started",
+        "model.request.completed",
+        "arborist.program_refused",
+        "model.request.started",
+        "model.request.completed",
+        "tool.lookup.started",
+        "tool.lookup.completed",
+        "tool.call.started",
+        "tool.call.completed",
+        "arborist.eval.completed",
+    ]
+    told = dict(events.told)
+    assert told["model.structured_output.selected"]["mode"] == "strict"
+    assert told["model.structured_output.fallback"]["mode"] == "compatibility"
+    assert {name: told["arborist.eval.completed"][name] for name in ("attempts", "fell_back")} == {
+        "attempts": 3,
+        "fell_back": True,
+    }
+    identity = told["arborist.eval.started"]["call_id"]
+    assert {attributes["parent_id"] for name, attributes in events.told if name.endswith("request.started")} == {
+        identity
+    }
+    assert (response.content, response.usage) == ("Sunny, 25°C", usage)
+    for hidden in ("canary", "Paris", "Sunny"):
+        assert hidden not in json.dumps(events.told, ensure_ascii=False)
+
+
+def test_an_evaluation_that_fails_is_told_with_its_error() -> None:
+    events, error = observed(["[]"], validation_retries=0)
+
+    name, attributes = events.told[-1]
+    assert (name, attributes["error_type"]) == ("arborist.eval.failed", type(error).__name__)
