@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+import socket
 import sys
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Image
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel
 
 server = MCPServer("tools of the tests")
+logging.disable()  # tools fail here on purpose
 
 
 class Weather(BaseModel):
@@ -87,13 +91,36 @@ def _leave(mark: str) -> None:
     Path(mark).touch()
 
 
+class Wrapped(BaseModel):
+    result: int
+
+
+@server.tool()
+def counted() -> Wrapped:
+    """Give an object that really is one of nothing but a result."""
+    return Wrapped(result=3)
+
+
+@server.tool()
+def nested() -> list[list[int]]:
+    return [[1, 2], [3]]
+
+
 @server.tool()
 def die() -> str:
     os._exit(3)
 
 
+async def _serve_http() -> None:
+    """Serve on a free port of the loopback, and say which."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        print(listening.getsockname()[1], flush=True)  # noqa: T201 - whoever started the program reads it
+        config = uvicorn.Config(server.streamable_http_app(), log_level="critical")
+        await uvicorn.Server(config).serve(sockets=[listening])
+
+
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        server.run("streamable-http", port=int(sys.argv[1]))
+    if sys.argv[1:] == ["http"]:
+        asyncio.run(_serve_http())
     else:
         server.run()
