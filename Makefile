@@ -69,8 +69,9 @@ check: generated ## Check style, types, generated files and the provider matrix
 	done
 	$(TREELANG) matrix check
 
-benchmarks: $(STAMP) ## Measure the adapters beside the bare SDKs (ratios of CPU time, on a quiet machine)
+benchmarks: $(STAMP) ## Measure adapters beside the bare SDKs, and programs beside plain Python (on a quiet machine)
 	$(BIN)/python -m tests.benchmarks.adapters
+	$(BIN)/python -m tests.benchmarks.programs
 
 mutants: $(STAMP) ## Run every check on every mutant and write the kill table (ARGS=--check compares it instead)
 	$(BIN)/python -m tests.conformance.mutants.table $(ARGS)

@@ -9,13 +9,11 @@ wait for something, and ten thousand that never wait are the work of two tasks.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from math import inf
-from typing import Any, TypeAlias
+from typing import Any, TypeVar
 
-from treelang.runtime.trampoline import driven
-
-Branch: TypeAlias = Callable[[], Coroutine[Any, Any, Any]]
+T = TypeVar("T")
 
 
 class Permits:
@@ -33,14 +31,18 @@ class Permits:
         self.wanted: dict[_Group, None] = {}
         """Who could use another worker, the first to ask first."""
 
-    async def run(self, branches: Sequence[Branch]) -> list[Any]:
+    async def run(self, branches: Sequence[T], begin: Callable[[T], Awaitable[Any]]) -> list[Any]:
         """Evaluate branches, as many at the same time as there are permits, and give their results in order.
+
+        Args:
+            branches: What they are.
+            begin: How one is evaluated.
 
         Raises:
             BaseException: The first failure of a branch, or the cancellation of the caller; in either case all
                 branches have ended.
         """
-        return await _Group(self, branches).results_of_all()
+        return await _Group(self, branches, begin).results_of_all()
 
     def give_back(self) -> None:
         """Let somebody else use a permit."""
@@ -52,10 +54,11 @@ class Permits:
 
 
 class _Group:
-    def __init__(self, permits: Permits, branches: Sequence[Branch]) -> None:
+    def __init__(self, permits: Permits, branches: Sequence[T], begin: Callable[[T], Awaitable[Any]]) -> None:
         self.permits = permits
-        self.branches = branches
-        self.results: list[Any] = [None] * len(branches)
+        self.count = len(branches)
+        self.evaluations = map(begin, branches)
+        self.results: list[Any] = [None] * self.count
         self.begun = 0
         self.failure: BaseException | None = None
         self.stopped = False
@@ -68,7 +71,7 @@ class _Group:
 
     def hire(self) -> None:
         """Get another worker, if there is work for one, as soon as there is a permit."""
-        if self.stopped or self.newcomer is not None or self.begun == len(self.branches):
+        if self.stopped or self.newcomer is not None or self.begun == self.count:
             return
         if self.permits.free < 1:
             self.permits.wanted[self] = None
@@ -81,11 +84,11 @@ class _Group:
     async def work(self) -> None:
         self.newcomer = None
         try:
-            while self.begun < len(self.branches):
+            while self.begun < self.count:
                 index = self.begun
                 self.begun += 1
                 self.hire()
-                self.results[index] = await driven(self.branches[index]())
+                self.results[index] = await next(self.evaluations)
         except BaseException as error:
             self.fail(error)
             if isinstance(error, KeyboardInterrupt | SystemExit):

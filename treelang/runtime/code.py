@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from functools import partial
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -15,8 +14,8 @@ from treelang.language.pointer import Path, pointer
 from treelang.runtime.branches import Permits
 from treelang.runtime.budget import Budget
 from treelang.runtime.limits import ExecutionLimits
-from treelang.runtime.tools import Tools
-from treelang.runtime.trampoline import descend
+from treelang.runtime.tools import Cancellation, Tools
+from treelang.runtime.trampoline import descend, driven
 from treelang.tools.provider import ToolProvider
 
 Frame: TypeAlias = tuple[Any, ...]
@@ -37,13 +36,18 @@ class Memo:
 class Execution(Budget):
     """What belongs to one run of a program. All values in it are its own: no tool and no program holds them as well."""
 
-    __slots__ = ("memos", "permits", "tools")
+    __slots__ = ("_cancellation", "memos", "permits", "tools")
 
     def __init__(self, provider: ToolProvider, limits: ExecutionLimits) -> None:
         super().__init__(limits)
-        self.tools = Tools(provider, self)
+        self._cancellation = Cancellation()
+        self.tools = Tools(provider, self, self._cancellation)
         self.permits = Permits(limits.max_concurrency)
         self.memos: dict[str, Memo] = {}
+
+    def drive(self, work: Coroutine[Any, Any, Any]) -> Awaitable[Any]:
+        """Evaluate something in the current task, as the first thing there."""
+        return driven(work, self._cancellation.notice)
 
 
 Evaluate: TypeAlias = Callable[[Execution, Frame], Coroutine[Any, Any, Any]]
@@ -162,7 +166,7 @@ def at_once(codes: Sequence[Code]) -> Evaluate:
 
     async def evaluate(run: Execution, frame: Frame) -> list[Any]:
         run.count_nodes(len(codes) - len(working))
-        results = iter(await run.permits.run([partial(evaluation, run, frame) for evaluation in working]))
+        results = iter(await run.permits.run(working, lambda evaluation: run.drive(evaluation(run, frame))))
         return [next(results) if code.get is None else code.get(frame) for code in codes]
 
     return evaluate
@@ -225,9 +229,8 @@ def tool_call(name: str, names: Sequence[str] | None, codes: Sequence[Code], pat
         tool = run.tools.known.get(name)
         if tool is None:
             return evaluate(run, frame)
-        run.count_nodes(1)
         keys = tool.positional(count, path) if names is None else names
-        run.count_nodes(count)
+        run.count_nodes(1 + count)
         return tool.call(keys, [get(frame) for get in gets], path)
 
     return Code(evaluate_leaves if len(gets) == count else evaluate)

@@ -31,7 +31,6 @@ from treelang.runtime.code import (
     tool_call,
 )
 from treelang.runtime.site import Site
-from treelang.runtime.trampoline import driven
 
 
 class Lambda:
@@ -50,7 +49,7 @@ class Lambda:
         values = dict(zip(self._names, positional, strict=False)) | named
         if values.keys() != set(self._names) or len(positional) + len(named) != len(values):
             raise TypeError(f"the lambda takes exactly {list(self._names)}, in this order or by name")
-        return await driven(self.body(self._run, tuple(copy_json(values[name]) for name in self._names)))
+        return await self._run.drive(self.body(self._run, tuple(copy_json(values[name]) for name in self._names)))
 
 
 class FormatV1:

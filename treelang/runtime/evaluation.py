@@ -10,7 +10,6 @@ from treelang.language.program import Program
 from treelang.runtime.code import Execution
 from treelang.runtime.compilation import compiled
 from treelang.runtime.limits import ExecutionLimits
-from treelang.runtime.trampoline import driven
 from treelang.tools.provider import ToolProvider
 
 
@@ -36,7 +35,8 @@ async def evaluate(program: Program, provider: ToolProvider, limits: ExecutionLi
     """
     granted = limits or ExecutionLimits()
     ready = compiled(program, granted.max_depth)
-    work = driven(ready.code.evaluate(Execution(provider, granted), ready.frame))
+    run = Execution(provider, granted)
+    work = run.drive(ready.code.evaluate(run, ready.frame))
     seconds = granted.timeout_seconds
     if seconds is None:
         return await work

@@ -23,14 +23,39 @@ from treelang.tools.validation import CompiledTool, compile_tool
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
+class Cancellation:
+    """Whether tasks of one execution were cancelled since it began, which tools may have hidden from them."""
+
+    def __init__(self) -> None:
+        self.noticed = False
+        """Whether one was: what costs time is looked at only then."""
+        self._first = asyncio.current_task()
+        self._requests_before = self._first.cancelling() if self._first else 0
+
+    def notice(self, error: BaseException) -> None:
+        """Take note of what the event loop raises in a task of the execution."""
+        self.noticed |= isinstance(error, asyncio.CancelledError)
+
+    def proceed(self) -> None:
+        """Go on with the cancellation of the current task, where somebody has made nothing of it.
+
+        Raises:
+            asyncio.CancelledError: The task was cancelled.
+        """
+        if self.noticed:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling() > (self._requests_before if task is self._first else 0):
+                raise asyncio.CancelledError
+
+
 class Tools:
     """The provider's tools, each looked up at its first call."""
 
-    def __init__(self, provider: ToolProvider, budget: Budget) -> None:
+    def __init__(self, provider: ToolProvider, budget: Budget, cancellation: Cancellation) -> None:
         self.known: dict[str, Tool] = {}
         self._provider = provider
         self._budget = budget
-        self._caller = _Caller()
+        self._cancellation = cancellation
         self._looking = asyncio.Lock()
 
     async def find(self, name: str, path: Path) -> Tool:
@@ -51,50 +76,19 @@ class Tools:
                 try:
                     definition = await self._provider.get_tool_definition(name)
                 except Exception as error:
-                    self._caller.fail(error, f"the look-up of the tool {name!r}", path)
-                self._caller.require_not_cancelled()
-                tool = Tool(name, compile_tool(definition), self._provider, self._budget, self._caller)
+                    self._cancellation.proceed()
+                    _fail(error, f"the look-up of the tool {name!r}", path)
+                self._cancellation.proceed()
+                tool = Tool(name, compile_tool(definition), self._provider, self._budget, self._cancellation)
                 self.known[name] = tool
         return tool
-
-
-class _Caller:
-    """The tasks of one execution, as far as tools and their provider may have hidden something from them."""
-
-    def __init__(self) -> None:
-        self._first = asyncio.current_task()
-        self._cancelled_before = self._first.cancelling() if self._first else 0
-
-    def require_not_cancelled(self) -> None:
-        """Go on with the cancellation of the current task, where somebody has made nothing of it.
-
-        Raises:
-            asyncio.CancelledError: The task was cancelled since the execution began.
-        """
-        task = asyncio.current_task()
-        if task is not None and task.cancelling() > (self._cancelled_before if task is self._first else 0):
-            raise asyncio.CancelledError
-
-    def fail(self, error: Exception, who: str, path: Path) -> NoReturn:
-        """Fail as a tool or its provider has failed, and say where in the program.
-
-        Raises:
-            asyncio.CancelledError: The failure is what came of a cancellation.
-            TreelangError: An error of the hierarchy as it is; anything else is a `ToolExecutionError`.
-            TimeoutError: It may be somebody's deadline, and a deadline is never translated.
-        """
-        self.require_not_cancelled()
-        if isinstance(error, TreelangError | TimeoutError):
-            _place(error, path)
-            raise error
-        raise ToolExecutionError(f"{who} failed with {type(error).__name__}", pointer=pointer(path)) from error
 
 
 class Tool:
     """A tool that programs can call."""
 
     def __init__(
-        self, name: str, compiled: CompiledTool, provider: ToolProvider, budget: Budget, caller: _Caller
+        self, name: str, compiled: CompiledTool, provider: ToolProvider, budget: Budget, cancellation: Cancellation
     ) -> None:
         self.name = name
         self.properties = tuple(compiled.properties)
@@ -102,7 +96,7 @@ class Tool:
         self._takes_fewer = compiled.definition.input_schema is not None
         self._call = provider.call_tool
         self._budget = budget
-        self._caller = caller
+        self._cancellation = cancellation
 
     def positional(self, count: int, path: Path) -> Sequence[str]:
         """The names of so many positional parameters.
@@ -147,8 +141,10 @@ class Tool:
         try:
             content = (await self._call(self.name, arguments)).content
         except Exception as error:
-            self._caller.fail(error, f"the tool {self.name!r}", path)
-        self._caller.require_not_cancelled()
+            self._cancellation.proceed()
+            _fail(error, f"the tool {self.name!r}", path)
+        if self._cancellation.noticed:
+            self._cancellation.proceed()
         try:
             return copy_json(content)
         except NotJSONError as error:
@@ -165,6 +161,19 @@ class Tool:
                 f"the argument {name!r} of the tool {self.name!r} is a lambda, which no tool takes",
                 pointer=pointer(path),
             ) from None
+
+
+def _fail(error: Exception, who: str, path: Path) -> NoReturn:
+    """Fail as a tool or its provider has failed, and say where in the program.
+
+    Raises:
+        TreelangError: An error of the hierarchy as it is; anything else is a `ToolExecutionError`.
+        TimeoutError: It may be somebody's deadline, and a deadline is never translated.
+    """
+    if isinstance(error, TreelangError | TimeoutError):
+        _place(error, path)
+        raise error
+    raise ToolExecutionError(f"{who} failed with {type(error).__name__}", pointer=pointer(path)) from error
 
 
 def _place(error: Exception, path: Path) -> None:

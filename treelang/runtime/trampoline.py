@@ -17,7 +17,7 @@ try to handle it; a traceback then holds the innermost frames and not a hundred 
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from types import CoroutineType, coroutine
 from typing import Any, TypeVar
 
@@ -31,8 +31,15 @@ def descend(inner: Coroutine[Any, Any, T]) -> Generator[Any, T, T]:
 
 
 @coroutine
-def driven(outermost: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
-    """Run a coroutine and those that it descends to."""
+def driven(
+    outermost: Coroutine[Any, Any, T], notice: Callable[[BaseException], object] = lambda _: None
+) -> Generator[Any, Any, T]:
+    """Run a coroutine and those that it descends to.
+
+    Args:
+        outermost: The coroutine.
+        notice: Is told what the event loop raises where somebody waits, such as a cancellation, before they see it.
+    """
     waiting: list[Coroutine[Any, Any, Any]] = [outermost]
     resume: Any = outermost.send
     value: Any = None
@@ -54,7 +61,8 @@ def driven(outermost: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
             try:
                 value = yield request
                 resume = waiting[-1].send
-            except BaseException as error:  # the event loop has a word for whoever waits, such as a cancellation
+            except BaseException as error:
+                notice(error)
                 resume, value = waiting[-1].throw, error
     finally:
         while waiting:

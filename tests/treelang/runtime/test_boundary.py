@@ -159,7 +159,7 @@ def test_an_error_of_the_hierarchy_passes_with_its_place() -> None:
         ({"a": [b"x"]}, "at /a/0: of the type bytes"),
         ({1: 2}, "a key that is no Unicode text"),
         (float("nan"), "not finite"),
-        (object(), "of the type object"),
+        (Ellipsis, "of the type ellipsis"),
     ],
     ids=str,
 )

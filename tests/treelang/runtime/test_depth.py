@@ -96,7 +96,7 @@ def deep(depth: int, kind: str) -> dict[str, Any]:
     return program(node)
 
 
-@pytest.mark.parametrize("concurrency", [1, 4, None])
+@pytest.mark.parametrize("concurrency", [1, None])
 @pytest.mark.parametrize("kind", ["function", "pair", "conditional", "condition", "program", "iterable"])
 def test_nesting_is_not_bounded_by_pythons_stack(kind: str, concurrency: int | None) -> None:
     provider = Functions(one=lambda: [1] if kind == "iterable" else 1, same=lambda x: x, second=lambda a, b: b)

@@ -63,7 +63,7 @@ def test_the_functions_are_the_tools_that_programs_are_made_with() -> None:
     assert FUNCTIONS.keys() == TOOLS.keys()
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(cases)
 def test_in_turn_everything_is_the_same(case: tuple[dict[str, Any], ExecutionLimits]) -> None:
     program, granted = case
