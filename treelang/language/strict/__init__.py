@@ -1,0 +1,1 @@
+"""The closed projections of the program formats, for providers that enforce a JSON Schema (strict output)."""
