@@ -84,7 +84,6 @@ DECIDED: list[tuple[str, dict[str, Any], Any, bool, bool]] = [
     ("no digit is what is no ASCII digit", {"pattern": r"^\D$"}, "\u0663", True, False),
     ("word characters are ASCII", {"pattern": r"^\w$"}, "é", False, True),
     ("the end is the very end", {"pattern": "a$"}, "a\n", False, True),
-    ("a dot is no line terminator", {"pattern": "^.$"}, "\r", False, True),
     ("0.3 is three times 0.1", {"multipleOf": 0.1}, 0.3, True, False),
     ("19.99 is so many hundredths", {"multipleOf": 0.01}, 19.99, True, False),
     ("NaN is no number", {"type": "number"}, math.nan, False, True),
@@ -105,7 +104,7 @@ def test_where_they_differ_it_is_decided(schema: dict[str, Any], value: Any, our
 
 
 def test_a_pattern_of_python_alone_makes_a_definition_invalid() -> None:
-    with pytest.raises(ProviderResponseError, match="at '/properties/a/pattern'"):
+    with pytest.raises(ProviderResponseError, match='is not a "regex"'):
         compile_tool({"name": "tool", "input_schema": {"properties": {"a": {"pattern": r"^(?P<x>a)(?P=x)\Z"}}}})
 
 
