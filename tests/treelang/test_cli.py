@@ -20,7 +20,7 @@ def test_the_version_is_shown() -> None:
 
 def test_groups_come_from_entry_points() -> None:
     groups = [group.name for group in application.build().registered_groups]
-    assert groups == ["ask", "conformance", "matrix"]
+    assert groups == ["ask", "conformance", "matrix", "program"]
 
 
 def test_a_group_that_cannot_be_loaded_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

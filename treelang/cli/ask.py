@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from enum import StrEnum
-from typing import Annotated, Any, NamedTuple, NoReturn
+from typing import Annotated, NamedTuple, NoReturn
 
 import typer
 
 from treelang.arborist.arborist import Arborist
 from treelang.arborist.config import ArboristConfig
 from treelang.arborist.response import EvalResponse, EvalType
+from treelang.cli.output import UnshowableResultError, result_text
 from treelang.cli.tools import ToolSourceError, open_tools
 from treelang.errors import MissingDependencyError, TreelangError
 from treelang.language.serialization import serialize
@@ -108,7 +108,10 @@ def ask(
         _fail(1, f"{type(error).__name__}: {error}")
     if verbose:
         typer.echo(_account(response), err=True)
-    typer.echo(serialize(response.program) if tree else _json(response.result))
+    try:
+        typer.echo(serialize(response.program) if tree else result_text(response.result))
+    except UnshowableResultError as error:
+        _fail(1, str(error))
 
 
 def _account(response: EvalResponse) -> str:
@@ -116,13 +119,6 @@ def _account(response: EvalResponse) -> str:
     tokens = f"{usage.prompt_tokens} + {usage.completion_tokens}" if usage.reported else "an unknown number of"
     rejected = ", strict output was rejected" if response.fell_back else ""
     return f"{response.attempts} request{'s' * (response.attempts > 1)}{rejected}, {tokens} tokens"
-
-
-def _json(result: Any) -> str:
-    try:
-        return json.dumps(result, ensure_ascii=False, indent=2)
-    except TypeError:
-        _fail(1, "the program's result is a lambda that nothing applies, and no JSON value")
 
 
 def _fail(status: int, message: str) -> NoReturn:

@@ -37,10 +37,20 @@ async def open_tools(modules: Sequence[str] = (), servers: Sequence[str] = ()) -
     """
     async with AsyncExitStack() as stack:
         providers = [load_module_tools(module) for module in modules]
-        for server in servers:
-            address = server if server.startswith(("http://", "https://")) else shlex.split(server)
-            providers.append(await stack.enter_async_context(MCPToolProvider.connect(address)))
+        providers += [await stack.enter_async_context(MCPToolProvider.connect(_address(server))) for server in servers]
         yield providers[0] if len(providers) == 1 else JoinedToolProvider(*providers)
+
+
+def _address(server: str) -> str | list[str]:
+    if server.startswith(("http://", "https://")):
+        return server
+    try:
+        command = shlex.split(server)
+    except ValueError as error:  # a quotation mark is missing
+        raise ToolSourceError(f"MCP server {server!r}: this is no command: {error}") from None
+    if not command:
+        raise ToolSourceError("MCP server '': name the command that starts it, or its address")
+    return command
 
 
 def load_module_tools(source: str) -> ToolProvider:

@@ -29,12 +29,20 @@ def draw_schema(version: str) -> dict[str, Any]:
     }
 
 
+def published_schema_text(version: str) -> str:
+    """The text of a format's JSON Schema as this package ships it.
+
+    Raises:
+        FileNotFoundError: There is no such format.
+    """
+    return files("treelang.language").joinpath("schemas", f"program-{version}.schema.json").read_text("utf-8")
+
+
 def published_schema(version: str) -> dict[str, Any]:
     """The JSON Schema of a format as this package ships it.
 
     Raises:
         FileNotFoundError: There is no such format.
     """
-    text = files("treelang.language").joinpath("schemas", f"program-{version}.schema.json").read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
+    schema: dict[str, Any] = json.loads(published_schema_text(version))
     return schema
