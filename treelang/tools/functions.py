@@ -24,6 +24,9 @@ from treelang.tools.validation import CompiledTool, compile_tool, refusal
 Function: TypeAlias = Callable[..., Any]
 _Function = TypeVar("_Function", bound=Function)
 
+_AS_GIVEN = (Any, object, str, bool, int, None, type(None))
+"""Hints whose values JSON has as they are."""
+
 
 class FunctionToolProvider(ToolProvider):
     """Functions of this program as tools, plain or `async`.
@@ -130,6 +133,8 @@ class _FunctionTool(NamedTuple):
     is_async: bool
     compiled: CompiledTool
     arguments: TypeAdapter[Any]
+    takes_as_given: bool
+    """Whether what fits the schema has the hinted types already, but for a whole number written as 1.0."""
 
     @property
     def definition(self) -> ToolDefinition:
@@ -142,6 +147,8 @@ class _FunctionTool(NamedTuple):
             InvalidToolArgumentsError: They do not fit the schema, or a validator that the hints name.
         """
         self.compiled.validate(arguments)
+        if self.takes_as_given and float not in map(type, arguments.values()):
+            return arguments
         try:
             converted: dict[str, Any] = self.arguments.validate_python(arguments)
             return converted
@@ -184,14 +191,22 @@ def _read(function: Function, name: str | None, description: str | None) -> _Fun
     if not inspect.isroutine(plain):
         plain = plain.__call__
     try:
-        arguments, schema = _read_parameters(function, plain)
+        fields, others, defaults = _read_parameters(function, plain)
+        arguments, schema = _describe(fields, others, defaults)
     except (TypeError, NameError, PydanticUserError) as error:
         raise TypeError(f"the function {name!r} cannot be a tool: {str(error).splitlines()[0]}") from error
     definition = ToolDefinition(name=name, description=description, input_schema=schema)
-    return _FunctionTool(function, inspect.iscoroutinefunction(plain), compile_tool(definition), arguments)
+    return _FunctionTool(
+        function=function,
+        is_async=inspect.iscoroutinefunction(plain),
+        compiled=compile_tool(definition),
+        arguments=arguments,
+        takes_as_given=not others and all(hint in _AS_GIVEN for hint in fields.values()),
+    )
 
 
-def _read_parameters(function: Function, plain: Function) -> tuple[TypeAdapter[Any], dict[str, Any]]:
+def _read_parameters(function: Function, plain: Function) -> tuple[dict[str, Any], bool, dict[str, Any]]:
+    """The hints of the parameters, whether any others are taken, and the defaults."""
     hints = get_type_hints(plain, include_extras=True)
     fields: dict[str, Any] = {}
     defaults: dict[str, Any] = {}
@@ -204,12 +219,19 @@ def _read_parameters(function: Function, plain: Function) -> tuple[TypeAdapter[A
             raise TypeError(f"arguments of tools have names, and those of {parameter.name!r} cannot be given by name")
         if isinstance(parameter.default, FieldInfo):
             raise TypeError(f"write the Field of {parameter.name!r} in its hint, Annotated[..., Field(...)]")
-        hint = hints.get(parameter.name, Any)
+        fields[parameter.name] = hints.get(parameter.name, Any)
         if parameter.default is not parameter.empty:
-            hint = NotRequired[hint]
             defaults[parameter.name] = parameter.default
-        fields[parameter.name] = hint
-    described = TypedDict("described", fields)  # type: ignore[misc] # its fields are not known before
+    return fields, others, defaults
+
+
+def _describe(
+    fields: dict[str, Any], others: bool, defaults: dict[str, Any]
+) -> tuple[TypeAdapter[Any], dict[str, Any]]:
+    """What puts arguments into the hinted types, and their JSON Schema."""
+    # A typed dictionary and not a model: it takes any names, and adds no default to what was given (TOL-6).
+    members = {name: NotRequired[hint] if name in defaults else hint for name, hint in fields.items()}
+    described = TypedDict("described", members)  # type: ignore[misc] # its members are not known before
     with_config(extra="allow" if others else "forbid")(described)
     arguments: TypeAdapter[Any] = TypeAdapter(described)
     schema = arguments.json_schema(schema_generator=_WithoutTitles)
