@@ -55,6 +55,11 @@ if TYPE_CHECKING:
     from treelang.arborist.response import EvalResponse, EvalType
     from treelang.arborist.selection import AllTools, NamedTools, ToolSelector
     from treelang.ast import AST
+    from treelang.negotiation import (
+        DefaultModelCapabilityNegotiator,
+        ModelCapabilityNegotiator,
+        StructuredOutputSelection,
+    )
     from treelang.tools.definition import ToolDefinition, ToolProperty
     from treelang.tools.functions import FunctionToolProvider
     from treelang.tools.joined import JoinedToolProvider
@@ -67,14 +72,17 @@ _LOADED_WHEN_USED = {
     "Arborist": "treelang.arborist.arborist",
     "ChatMessage": "treelang.arborist.memory",
     "ConversationMemory": "treelang.arborist.memory",
+    "DefaultModelCapabilityNegotiator": "treelang.negotiation",
     "EvalResponse": "treelang.arborist.response",
     "EvalType": "treelang.arborist.response",
     "FunctionToolProvider": "treelang.tools.functions",
     "JoinedToolProvider": "treelang.tools.joined",
     "MCPToolProvider": "treelang.tools.mcp",
     "Memory": "treelang.arborist.memory",
+    "ModelCapabilityNegotiator": "treelang.negotiation",
     "NamedTools": "treelang.arborist.selection",
     "OpenAIArborist": "treelang.arborist.arborist",
+    "StructuredOutputSelection": "treelang.negotiation",
     "ToolDefinition": "treelang.tools.definition",
     "ToolOutput": "treelang.tools.provider",
     "ToolProperty": "treelang.tools.definition",
@@ -96,6 +104,7 @@ __all__ = [
     "ChatMessage",
     "CheckedRequest",
     "ConversationMemory",
+    "DefaultModelCapabilityNegotiator",
     "ErrorRule",
     "ErrorTranslator",
     "EvalResponse",
@@ -110,6 +119,7 @@ __all__ = [
     "MissingDependencyError",
     "ModelAuthenticationError",
     "ModelCapabilities",
+    "ModelCapabilityNegotiator",
     "ModelConnectionError",
     "ModelRateLimitError",
     "ModelRequest",
@@ -128,6 +138,7 @@ __all__ = [
     "RetryingTransport",
     "ScriptedReply",
     "ScriptedTransport",
+    "StructuredOutputSelection",
     "StructuredOutputUnsupportedError",
     "ToolDefinition",
     "ToolExecutionError",

@@ -30,10 +30,15 @@ class ModelUsage:
 
 @dataclass(frozen=True, slots=True)
 class ModelCapabilities:
-    """What a transport can do with one model. The defaults are those of an unknown model: nothing (CAP-2)."""
+    """What a transport can do with one model. The defaults are those of an unknown model: nothing (CAP-2).
+
+    `recursive_schemas` says more about strict output, that its schema may refer to itself, and takes no part in
+    equality.
+    """
 
     strict_json_schema: bool = False
     temperature: bool = False
+    recursive_schemas: bool = field(default=False, compare=False)
 
 
 @runtime_checkable

@@ -53,6 +53,7 @@ class OpenAITransport(SDKTransport):
     _sdk: ClassVar[str] = "openai"
     _client_class: ClassVar[str] = "AsyncOpenAI"
     _default_provider: ClassVar[str] = "openai"
+    _recursive_schemas: ClassVar[bool] = True
     _natural_stops: ClassVar[frozenset[str]] = frozenset({"stop", "eos"})
     _model_capabilities = staticmethod(model_capabilities)
 

@@ -35,6 +35,7 @@ class OpenAIResponsesTransport(SDKTransport):
     _sdk: ClassVar[str] = "openai"
     _client_class: ClassVar[str] = "AsyncOpenAI"
     _default_provider: ClassVar[str] = "openai"
+    _recursive_schemas: ClassVar[bool] = True
     _natural_stops: ClassVar[frozenset[str]] = frozenset({"completed"})
     # Lifecycle events repeat the whole response, and none but the last says anything that is needed here.
     _skipped_events: ClassVar[frozenset[str]] = frozenset({"response.created", "response.in_progress"})

@@ -71,6 +71,7 @@ class SDKTransport(ABC):
     _default_provider: ClassVar[str]
     _natural_stops: ClassVar[frozenset[str]]
     _skipped_events: ClassVar[frozenset[str]] = frozenset()
+    _recursive_schemas: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -174,9 +175,8 @@ class SDKTransport(ABC):
     def capabilities(self, model: str) -> ModelCapabilities:
         """Return what `model` can do; an unknown one nothing (CAP-1, CAP-2)."""
         known = self._model_capabilities(model)
-        if self._strict_json_schema is None:
-            return known
-        return ModelCapabilities(strict_json_schema=self._strict_json_schema, temperature=known.temperature)
+        strict = known.strict_json_schema if self._strict_json_schema is None else self._strict_json_schema
+        return ModelCapabilities(strict, known.temperature, recursive_schemas=strict and self._recursive_schemas)
 
     @staticmethod
     @abstractmethod
