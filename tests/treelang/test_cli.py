@@ -18,9 +18,10 @@ def test_the_version_is_shown() -> None:
     assert (ended.exit_code, ended.output) == (0, f"treelang {__version__}\n")
 
 
-def test_groups_come_from_entry_points() -> None:
-    groups = [group.name for group in application.build().registered_groups]
-    assert groups == ["ask", "conformance", "matrix", "program"]
+def test_groups_and_commands_come_from_entry_points() -> None:
+    app = application.build()
+    assert [group.name for group in app.registered_groups] == ["conformance", "matrix", "program"]
+    assert [command.name for command in app.registered_commands] == ["ask"]
 
 
 def test_a_group_that_cannot_be_loaded_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

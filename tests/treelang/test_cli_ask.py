@@ -188,3 +188,22 @@ def test_without_a_model_the_option_is_named() -> None:
     result = ask("What is it?")
     assert result.exit_code == 2
     assert "--model" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--model", "", "model must name a model"),
+        ("--timeout", "nan", "timeout must be a non-negative number, or None"),
+    ],
+)
+def test_a_setting_out_of_range_is_named(provider: Provider, option: str, value: str, message: str) -> None:
+    result = ask("What is it?", *at(provider), option, value)
+    assert (result.exit_code, result.stderr) == (2, f"treelang ask: {message}\n")
+
+
+def test_a_server_of_tools_that_cannot_be_reached_is_told_with_status_2(provider: Provider) -> None:
+    result = ask("What is it?", *at(provider), "--mcp", "no-such-command-anywhere")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("treelang ask: ")
+    assert provider.requests == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 from treelang._version import __version__
 
 GROUP = "treelang.commands"
-"""Entry points of this group name a `typer.Typer` each; treelang itself imports none of those packages."""
+"""Entry points of this group name a `typer.Typer`, a group of commands, or a function, which is one command."""
 
 
 def build() -> typer.Typer:
@@ -25,11 +26,14 @@ def build() -> typer.Typer:
     app.callback()(_options)
     for entry_point in sorted(entry_points(group=GROUP), key=lambda one: one.name):
         try:
-            group: typer.Typer = entry_point.load()
+            found: typer.Typer | Callable[..., None] = entry_point.load()
         except ModuleNotFoundError as missing:
             _add_unusable(app, entry_point.name, missing.name)
         else:
-            app.add_typer(group, name=entry_point.name)
+            if isinstance(found, typer.Typer):
+                app.add_typer(found, name=entry_point.name)
+            else:
+                app.command(name=entry_point.name)(found)
     return app
 
 

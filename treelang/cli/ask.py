@@ -53,15 +53,7 @@ ADAPTERS = {
     Wire.ANTHROPIC_MESSAGES: Adapter(AnthropicTransport, "ANTHROPIC_API_KEY"),
 }
 
-app = typer.Typer(
-    help="Answer a question with tools, by a program that a model writes and this machine runs.",
-    invoke_without_command=True,
-    # The question is this group's own argument, and options may follow it.
-    context_settings={"allow_interspersed_args": True},
-)
 
-
-@app.callback()
 def ask(
     question: Annotated[str, typer.Argument(help="What you want to know.", show_default=False)],
     model: Annotated[str, typer.Option(help="The model's name.", envvar="TREELANG_MODEL", show_default=False)],
@@ -78,11 +70,13 @@ def ask(
         str | None, typer.Option(help="Address of a compatible server, as the protocol's SDK wants it.")
     ] = None,
     schema_version: Annotated[SchemaVersion, typer.Option(help="The format of the program.")] = SchemaVersion.V1,
-    timeout: Annotated[float | None, typer.Option(help="Seconds for everything together.", min=0)] = None,
+    timeout: Annotated[float | None, typer.Option(help="Seconds for everything together.")] = None,
     tree: Annotated[bool, typer.Option("--tree", help="Show the program, and do not run it.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Say on standard error what it took.")] = False,
 ) -> None:
-    """Answer a question. The key is read from OPENAI_API_KEY or ANTHROPIC_API_KEY.
+    """Answer a question by a program that a model writes and this machine runs.
+
+    The key is read from OPENAI_API_KEY or ANTHROPIC_API_KEY.
 
     Exit status: 0 with an answer, 1 where the model, the program or a tool failed, 2 where nothing could be asked.
     """
@@ -90,7 +84,10 @@ def ask(
     key = os.environ.get(adapter.key_variable)
     if not key and base_url is None:
         _fail(2, f"no key: set {adapter.key_variable}, or name a compatible server by --base-url")
-    config = ArboristConfig(model, timeout=timeout, schema_version=schema_version.value)
+    try:
+        config = ArboristConfig(model, timeout=timeout, schema_version=schema_version.value)
+    except ValueError as error:
+        _fail(2, str(error))
     eval_type = EvalType.TREE if tree else EvalType.WALK
 
     async def evaluation() -> EvalResponse:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
 
@@ -172,11 +171,7 @@ def _with_tools(
     """Do something with the tools that the command was given; where there are none to be had, end."""
 
     async def session() -> T:
-        async with AsyncExitStack() as stack:
-            try:
-                provider = await stack.enter_async_context(open_tools(modules or (), servers or ()))
-            except ProviderResponseError as error:
-                raise ToolSourceError(str(error)) from None
+        async with open_tools(modules or (), servers or ()) as provider:
             return await work(provider)
 
     try:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from treelang.errors import ProviderResponseError
 from treelang.tools.functions import FunctionToolProvider
 from treelang.tools.joined import JoinedToolProvider
 from treelang.tools.mcp import MCPToolProvider
@@ -31,13 +32,17 @@ async def open_tools(modules: Sequence[str] = (), servers: Sequence[str] = ()) -
         servers: The command that starts an MCP server, or the address of one.
 
     Raises:
-        ToolSourceError: A module has no usable tools.
+        ToolSourceError: A module has no usable tools, or a server cannot be reached.
         MissingDependencyError: A server is named, and the package `mcp` is not installed.
-        ProviderResponseError: A server cannot be reached.
     """
     async with AsyncExitStack() as stack:
         providers = [load_module_tools(module) for module in modules]
-        providers += [await stack.enter_async_context(MCPToolProvider.connect(_address(server))) for server in servers]
+        try:
+            providers += [
+                await stack.enter_async_context(MCPToolProvider.connect(_address(server))) for server in servers
+            ]
+        except ProviderResponseError as error:
+            raise ToolSourceError(str(error)) from None
         yield providers[0] if len(providers) == 1 else JoinedToolProvider(*providers)
 
 
