@@ -83,7 +83,7 @@ class MCPToolProvider(ToolProvider):
         """
         tool = (await self._listed()).get(name)
         if tool is None:
-            raise ToolNotFoundError(f"the MCP server has no tool {name!r}")
+            raise _not_found(name)
         return tool.definition
 
     def forget_tools(self) -> None:
@@ -94,21 +94,25 @@ class MCPToolProvider(ToolProvider):
         """Call a tool of the server. The server is told of a cancellation.
 
         Raises:
-            ToolNotFoundError: The server did not list the tool, and does not know it either.
+            ToolNotFoundError: The server lists other tools.
             InvalidToolArgumentsError: The arguments do not fit; the server was not asked.
             ToolExecutionError: The tool failed, or the server did. What the server said, in its own words, is
                 `__cause__`.
             ProviderResponseError: The tools had to be listed first, and that failed.
         """
-        tool = (await self._listed()).get(name)
+        tools = await self._listed()
+        tool = tools.get(name)
         if tool is not None:
             tool.compiled.validate(arguments)
+        elif tools:  # a server that lists nothing may still know what it is asked for
+            raise _not_found(name)
         try:
             result = await self._session.call_tool(name, arguments)
         except Exception as error:
-            raise _failure(name, tool, f"failed with {type(error).__name__}") from error
+            raise ToolExecutionError(f"the tool {name!r} failed with {type(error).__name__}") from error
         if result.is_error:
-            raise _failure(name, tool, "reported a failure") from ReportedFailureError(_texts(result.content))
+            reported = ReportedFailureError("; ".join(_texts(result)))
+            raise ToolExecutionError(f"the tool {name!r} reported a failure") from reported
         return ToolOutput(content=_content(result, tool))
 
     async def _listed(self) -> dict[str, _ServerTool]:
@@ -163,16 +167,18 @@ class _ServerTool(NamedTuple):
         return cls(compile_tool(metadata), isinstance(properties, dict) and properties.keys() == {"result"})
 
 
-def _failure(name: str, tool: _ServerTool | None, what: str) -> Exception:
-    if tool is None:
-        return ToolNotFoundError(f"the MCP server has no tool {name!r}")
-    return ToolExecutionError(f"the tool {name!r} {what}")
+def _not_found(name: str) -> ToolNotFoundError:
+    return ToolNotFoundError(f"the MCP server has no tool {name!r}")
+
+
+def _texts(result: Any) -> list[str]:
+    return [block.text for block in result.content if block.type == "text"]
 
 
 def _content(result: Any, tool: _ServerTool | None) -> Any:
     if "structured_content" in result.model_fields_set:
         return _unwrapped(result, tool)
-    texts = [block.text for block in result.content if block.type == "text"]
+    texts = _texts(result)
     if len(texts) < len(result.content):
         return [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in result.content]
     values = [_decoded(text) for text in texts]
@@ -184,8 +190,7 @@ def _unwrapped(result: Any, tool: _ServerTool | None) -> Any:
     structured = result.structured_content
     if tool is None or not tool.wraps_result or not isinstance(structured, dict) or structured.keys() != {"result"}:
         return structured
-    told = [_decoded(block.text) for block in result.content if block.type == "text"]
-    return structured if structured in told else structured["result"]
+    return structured if structured in map(_decoded, _texts(result)) else structured["result"]
 
 
 def _decoded(text: str) -> Any:
@@ -197,10 +202,6 @@ def _decoded(text: str) -> Any:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
-
-
-def _texts(content: Sequence[Any]) -> str:
-    return "; ".join(block.text for block in content if block.type == "text")
 
 
 class _Connection:

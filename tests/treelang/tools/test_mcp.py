@@ -326,6 +326,58 @@ def test_a_listing_that_fails_is_an_error_of_the_provider_and_is_tried_again() -
     asyncio.run(use())
 
 
+def test_a_server_that_lists_nothing_may_still_serve_and_is_believed() -> None:
+    async def list_nothing(_: Any, __: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[])
+
+    async def answer(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        text = types.TextContent(type="text", text="no")
+        return types.CallToolResult(content=[text], is_error=params.name == "fail", structured_content={"result": 3})
+
+    async def use() -> None:
+        server = Server("nothing listed", on_list_tools=list_nothing, on_call_tool=answer)
+        async with Client(server) as client:
+            provider = MCPToolProvider(client)
+            assert await provider.list_tools() == []
+            assert (await provider.call_tool("hidden", {})).content == {"result": 3}
+            with pytest.raises(ToolExecutionError, match="the tool 'fail' reported a failure"):
+                await provider.call_tool("fail", {})
+
+    asyncio.run(use())
+
+
+TEXTS: dict[str, Any] = {
+    "42": 42,
+    ' {"a": [null]} ': {"a": [None]},
+    '"quoted"': "quoted",
+    "NaN": "NaN",
+    "-Infinity": "-Infinity",
+    "'literal'": "'literal'",
+    "True": "True",
+    "": "",
+    "[" * 100_000: "[" * 100_000,
+    "[" * 600 + "]" * 600: "[" * 600 + "]" * 600,
+    r'"\ud800"': r'"\ud800"',
+    "9" * 5000: "9" * 5000,
+}
+
+
+def test_a_text_is_json_or_else_itself() -> None:
+    async def list_nothing(_: Any, __: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[])
+
+    async def echo(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return types.CallToolResult(content=[types.TextContent(type="text", text=(params.arguments or {})["text"])])
+
+    async def use() -> None:
+        async with Client(Server("echo", on_list_tools=list_nothing, on_call_tool=echo)) as client:
+            provider = MCPToolProvider(client)
+            for text, expected in TEXTS.items():
+                assert (await provider.call_tool("echo", {"text": text})).content == expected
+
+    asyncio.run(use())
+
+
 def test_without_the_sdk_the_error_names_the_extra() -> None:
     async def connect() -> None:
         async with MCPToolProvider.connect(COMMAND):
