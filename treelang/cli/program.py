@@ -57,7 +57,7 @@ def validate(
     Exit status: 0 all are, 1 one is not, 2 a file or the tools cannot be read.
     """
     texts = [_text(file) for file in files]
-    known = _with_tools(_definitions, tools, mcp) if tools or mcp else None
+    known = _with_tools(_listed, tools, mcp) if tools or mcp else None
     invalid = False
     for file, text in zip(files, texts, strict=True):
         try:
@@ -106,6 +106,7 @@ def run(
         _fail(CANNOT_TRY, str(error))
 
     async def evaluation(provider: ToolProvider) -> Any:
+        await _listed(provider)  # unusable tools are told before anything runs
         return await AST.eval(program, provider, limits)
 
     try:
@@ -157,7 +158,7 @@ def _valid_program(file: str) -> Program:
         _fail(INVALID_OR_FAILED, f"{_name(file)}: {error}")
 
 
-async def _definitions(provider: ToolProvider) -> dict[str, ToolDefinition]:
+async def _listed(provider: ToolProvider) -> dict[str, ToolDefinition]:
     try:
         listed = map(ToolDefinition.of, await provider.list_tools())
         return {definition.name: definition for definition in listed}
