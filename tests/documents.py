@@ -106,6 +106,10 @@ def files(page: str) -> dict[str, str]:
     match page:
         case "README.md":
             return {"acme/__init__.py": "from treelang import OpenAITransport as AcmeTransport\n"} | shown
+        case "docs/formats.md":
+            functions = next(block.text for block in found if block.language == "python")
+            program = next(block.text for block in found if block.language == "json")
+            return {"weather.py": functions.partition("tools = ")[0], "weather.json": program}
         case "docs/guides/tutorial.md":
             functions = next(block.text for block in found if block.language == "python")
             return {"cities.py": functions.partition("tools = ")[0]}
