@@ -58,7 +58,7 @@ def _levels(program: Schema, nodes: Definitions, union: str, depth: int) -> Sche
         if name is not None:
             if name in leaves:
                 return schema
-            return reference(f"{name}{level - 1 if name == union else level}")
+            return reference(f"{name}_{level - 1 if name == union else level}")
         copy = dict(schema)
         if "properties" in schema:
             copy["properties"] = {key: at(level, one) for key, one in schema["properties"].items()}
@@ -71,10 +71,10 @@ def _levels(program: Schema, nodes: Definitions, union: str, depth: int) -> Sche
     for level in range(depth + 2):
         for name, schema in nodes.items():
             if name not in leaves and name != union:
-                definitions[f"{name}{level}"] = at(level, schema)
+                definitions[f"{name}_{level}"] = at(level, schema)
         names = [name for name in alternatives if level > 0 or name in leaves]
-        here = [reference(str(name) if name in leaves else f"{name}{level}") for name in names]
-        definitions[f"{union}{level}"] = {"anyOf": here} if len(here) > 1 else definitions[str(names[0])]
+        here = [reference(str(name) if name in leaves else f"{name}_{level}") for name in names]
+        definitions[f"{union}_{level}"] = {"anyOf": here} if len(here) > 1 else definitions[str(names[0])]
     root = at(depth + 1, program)
     return {**root, "$defs": reachable(root, definitions)}
 

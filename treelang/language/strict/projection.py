@@ -112,8 +112,6 @@ def _specialise_tool_calls(nodes: Definitions, alternatives: list[Schema], tools
     """Put a node for each tool, with its own arguments, in the place of the call of any tool."""
     del nodes["TreeToolCall"]
     alternatives.remove(reference("TreeToolCall"))
-    general = [one for one in alternatives if one != reference("TreeLiteral")]
-    calls = [reference(f"ToolCall{number}") for number in range(len(tools))]
     for number, tool in enumerate(tools):
         if not (tool.name.isidentifier() and tool.name.isascii()):
             raise NotExpressibleError(f"the tool {tool.name!r} has a name that format 2.0 cannot call")
@@ -122,13 +120,13 @@ def _specialise_tool_calls(nodes: Definitions, alternatives: list[Schema], tools
             {
                 "tool": words(tool.name),
                 "type": words("tool_call"),
-                "arguments": _arguments(tool, f"ToolCall{number}", nodes, [*general, *calls]),
+                "arguments": _arguments(tool, f"ToolCall{number}", nodes),
             }
         )
-    alternatives += calls
+        alternatives.append(reference(f"ToolCall{number}"))
 
 
-def _arguments(tool: ToolDefinition, prefix: str, nodes: Definitions, expressions: list[Schema]) -> Schema:
+def _arguments(tool: ToolDefinition, prefix: str, nodes: Definitions) -> Schema:
     root = tool.complete_schema()
     required = root.get("required", ())
     arguments: Schema = {}
@@ -145,8 +143,9 @@ def _arguments(tool: ToolDefinition, prefix: str, nodes: Definitions, expression
             if name in required:
                 raise NotExpressibleError(f"the argument {name!r} of the tool {tool.name!r}: {defect}") from None
             continue
-        nodes[f"{prefix}Literal{len(arguments)}"] = closed_object(literal)
-        arguments[name] = {"anyOf": [reference(f"{prefix}Literal{len(arguments)}"), *expressions]}
+        literal_name = f"{prefix}Literal{len(arguments)}"
+        nodes[literal_name] = closed_object(literal)
+        arguments[name] = {"anyOf": [reference(literal_name), reference("Expression")]}
     missing = [name for name in required if name not in arguments]
     if missing:
         raise NotExpressibleError(f"the tool {tool.name!r} requires {missing[0]!r}, which it does not describe")
