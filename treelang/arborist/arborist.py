@@ -23,6 +23,9 @@ from treelang.transports.openai import OpenAITransport
 DEFAULT_LIMITS = ExecutionLimits(max_nodes=1_000_000, max_call_depth=10_000, max_tool_calls=10_000, max_concurrency=100)
 """What a program written by a model may use where nothing else is said: enough for honest work, and it ends."""
 
+_NEGOTIATOR = DefaultModelCapabilityNegotiator()
+"""One for all arborists, so that what a provider rejected is paid for once, however many share its transport."""
+
 
 class Arborist:
     """Turns a question and a provider's tools into a program, and runs it. It knows no provider of models.
@@ -38,7 +41,7 @@ class Arborist:
         transport: Who answers for the model. It remains its owner's to close.
         observability: Where events are reported; by default nowhere.
         execution_limits: What running a program may use, exactly as given; by default `DEFAULT_LIMITS`.
-        capability_negotiator: How output is asked for; by default `DefaultModelCapabilityNegotiator`.
+        capability_negotiator: How output is asked for; by default a `DefaultModelCapabilityNegotiator` that all share.
 
     Raises:
         ValueError: There is no transport, or two models are named.
@@ -71,7 +74,7 @@ class Arborist:
         self._watched_transport = observability.watch_transport(transport) if observability else transport
         self._watched_provider = observability.watch_tools(provider) if observability else provider
         self._limits = execution_limits or DEFAULT_LIMITS
-        self._negotiator = capability_negotiator or DefaultModelCapabilityNegotiator()
+        self._negotiator = capability_negotiator or _NEGOTIATOR
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.config.model!r}, {self.transport!r})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from treelang import (
     Arborist,
     ArboristConfig,
     ASTValidationError,
+    DefaultModelCapabilityNegotiator,
     EvalResponse,
     EvalType,
     ExecutionLimitError,
@@ -26,6 +28,7 @@ from treelang import (
     RetryingTransport,
     ScriptedReply,
     ScriptedTransport,
+    StructuredOutputSelection,
     StructuredOutputUnsupportedError,
 )
 from treelang.arborist.prompting import correction, instructions
@@ -51,6 +54,7 @@ WEATHER = json.dumps(
         ],
     }
 )
+SUM = re.findall(r"```json\n(.*?)\n```", instructions("2.0", []), re.DOTALL)[1]  # the prompt's own example
 RECURSIVE = json.dumps(
     {
         "type": "program",
@@ -138,6 +142,26 @@ def test_the_request_holds_the_instructions_with_the_tools_and_then_the_question
     assert request.tools is None  # an answer that called one would be no program
 
 
+@pytest.mark.parametrize("mode", ["auto", "compatibility"])
+@pytest.mark.parametrize("wire", WIRES)
+def test_programs_of_format_2_are_asked_for_and_run(wire: str, mode: str) -> None:
+    program = json.loads(SUM) | {"name": None, "description": None}  # as strict output writes what is optional
+
+    async def evaluation() -> tuple[EvalResponse, Model]:
+        async with model(wire) as asked:
+            asked.answers(json.dumps(program))
+            return await arborist(asked, schema_version="2.0", structured_output_mode=mode).eval(QUESTION), asked
+
+    response, asked = run(evaluation())
+    [request] = asked.requests
+
+    assert response.content == 6
+    assert response.jsontree["schema_version"] == "2.0"
+    assert [*request.system, *(turn.text for turn in request.turns)][0] == instructions(
+        "2.0", run(Tools().list_tools())
+    )
+
+
 # --- temperature ---
 
 
@@ -222,6 +246,41 @@ def test_a_transport_that_rejects_json_mode_too_is_asked_twice_and_no_more() -> 
         run(Arborist("m", Tools(), transport=transport).eval(QUESTION))
 
     assert len(transport.requests) == 2
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_rejection_is_paid_for_once_by_all_arborists_of_a_transport(wire: str) -> None:
+    async def evaluation() -> tuple[list[EvalResponse], list[str]]:
+        async with model(wire) as asked:
+            asked.rejects_strict_output()
+            asked.answers(WEATHER, WEATHER, WEATHER)
+            first, second = arborist(asked), arborist(asked)
+            responses = [await one.eval(QUESTION) for one in (first, first, second)]
+            return responses, [request.output for request in asked.requests]
+
+    responses, outputs = run(evaluation())
+
+    assert [(response.attempts, response.fell_back) for response in responses] == [(2, True), (1, False), (1, False)]
+    assert outputs.count("strict") == 1
+
+
+class Generous(DefaultModelCapabilityNegotiator):
+    """Grants a fallback always, and to the same strict output."""
+
+    def fallback_after_rejection(
+        self, selection: StructuredOutputSelection, configured_mode: str
+    ) -> StructuredOutputSelection:
+        return selection
+
+
+def test_a_negotiator_that_grants_more_is_taken_at_its_word_once() -> None:
+    rejection = StructuredOutputUnsupportedError("no", provider="scripted")
+    transport = ScriptedTransport(
+        [rejection, "nothing", rejection], capabilities=ModelCapabilities(strict_json_schema=True)
+    )
+    with pytest.raises(StructuredOutputUnsupportedError):
+        run(Arborist("m", Tools(), transport=transport, capability_negotiator=Generous()).eval(QUESTION))
+    assert len(transport.requests) == 3
 
 
 @pytest.mark.parametrize("wire", WIRES)

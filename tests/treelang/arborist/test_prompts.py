@@ -8,6 +8,8 @@ import re
 from typing import Any, get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.treelang.arborist.models import Tools
 from treelang import AST, ASTValidationError, ToolDefinition, ToolProperty
@@ -68,6 +70,25 @@ def test_every_tool_is_named_in_order_with_its_parameters_and_its_whole_schema(v
             "input_schema": {"type": "object", "properties": {}, "required": [], "additionalProperties": False},
         },
     ]
+
+
+NAMES = st.text(min_size=1)
+DEFINITIONS = st.builds(
+    ToolDefinition,
+    name=NAMES,
+    description=st.none() | st.text() | st.sampled_from(["{{tools}}", "# The tools\n\nThere are none.", "\\g<0>"]),
+    properties=st.dictionaries(NAMES, st.fixed_dictionaries({"description": st.text()}), max_size=3),
+)
+
+
+@given(st.lists(DEFINITIONS, max_size=4), st.sampled_from(VERSIONS))
+def test_whatever_a_tool_is_called_its_line_says_it_and_changes_no_other(
+    tools: list[ToolDefinition], version: str
+) -> None:
+    before, text = instructions(version, TOOLS), instructions(version, [*TOOLS, *tools])
+    added = text.removeprefix(before).split("\n")[1:]
+    assert [json.loads(line)["name"] for line in added] == [tool.name for tool in tools]
+    assert [json.loads(line)["input_schema"] for line in added] == [tool.complete_schema() for tool in tools]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -375,7 +375,7 @@ def test_events_tell_of_the_evaluation_and_of_every_call_in_it_and_hold_no_conte
     ]
     told = dict(events.told)
     assert told["model.structured_output.selected"]["mode"] == "strict"
-    assert told["model.structured_output.fallback"]["mode"] == "json"
+    assert told["model.structured_output.fallback"]["mode"] == "compatibility"
     assert {name: told["arborist.eval.completed"][name] for name in ("attempts", "fell_back")} == {
         "attempts": 3,
         "fell_back": True,
