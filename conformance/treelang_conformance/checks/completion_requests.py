@@ -179,6 +179,19 @@ async def temperature_reaches_the_wire(case: Case, temperature: float) -> None:
     )
 
 
+@check("CMP-5", modes=BOTH, hint="Send the caller's number: what a model takes is for the provider to say.")
+async def the_highest_temperature_reaches_the_wire(case: Case) -> None:
+    """The highest temperature that the wire takes, and one between that and 1, reach it as they are."""
+    highest = case.wire.highest_temperature
+    for temperature in sorted({(1 + highest) / 2, highest}):
+        case.answers(ANSWER)
+        await case.call(case.request(temperature=temperature))
+        got = case.read().temperature
+        case.require(
+            got == temperature, expected=f"temperature {temperature!r} on the wire", happened=f"it carried {got!r}"
+        )
+
+
 @check("CMP-5", modes=BOTH, hint="Map every function tool: name, description and the whole parameters schema.")
 async def tools_reach_the_wire(case: Case) -> None:
     """Tools reach the wire in order, with their names, descriptions and unchanged parameter schemas."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 from collections.abc import AsyncIterator
 
 from treelang import ModelUsage
@@ -147,6 +148,18 @@ async def a_call_elsewhere_leaves_this_tasks_usage_alone(case: Case) -> None:
     case.answers(Answer.of("An oak.", usage=Usage(23, 29)))
     require_usage(case, await asyncio.create_task(case.call()), Usage(23, 29))
     require_counters(case, case.usage(await case.transport()), Usage(11, 7))
+
+
+@check("USE-6", modes=BOTH, requires=USAGE, hint=_CONTEXT_VARIABLE)
+async def usage_belongs_to_a_context_and_not_to_a_task(case: Case) -> None:
+    """A call's usage is found in the context that the call was made in, by whoever runs there, and in no other."""
+    transport = await case.transport()
+    elsewhere = contextvars.copy_context()
+    for usage, context in {Usage(11, 7): elsewhere, Usage(23, 29): contextvars.copy_context()}.items():
+        case.answers(Answer.of("A redwood.", usage=usage))
+        await asyncio.create_task(case.invoke(), context=context)
+    require_nothing_reported(case, case.usage(transport))
+    require_counters(case, elsewhere.run(case.usage, transport), Usage(11, 7))
 
 
 @check(

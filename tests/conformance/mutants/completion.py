@@ -12,6 +12,7 @@ from typing import Any
 from tests.conformance.mutants.mutation import (
     CHAT,
     MESSAGES,
+    RESPONSES,
     ErrorMutation,
     Moment,
     Mutation,
@@ -297,6 +298,15 @@ class DropsAZeroTemperature(RequestMutation):
         return dataclasses.replace(request, temperature=request.temperature or None)
 
 
+@mutant("CMP-5", wires=(CHAT, RESPONSES))
+class CutsATemperatureAboveOne(RequestMutation):
+    """A temperature above 1 is sent as 1."""
+
+    def misread(self, request: CheckedRequest) -> CheckedRequest:
+        temperature = request.temperature
+        return dataclasses.replace(request, temperature=None if temperature is None else min(temperature, 1))
+
+
 @mutant("CMP-5")
 class KeepsTheTemperatureForTheNextCall(RequestMutation):
     """A call without temperature gets that of the call before."""
@@ -356,6 +366,15 @@ class SendsAnUnknownRoleAsUser(RepairingMutation):
         for message in request.get("messages") or ():
             if isinstance(message, dict) and message.get("role") not in (None, "system", "user", "assistant"):
                 message["role"] = "user"
+
+
+@mutant("CMP-6", wires=(CHAT, MESSAGES))
+class SendsAnEmptyConversation(RepairingMutation):
+    """A request without any message is sent with an empty one."""
+
+    def repaired(self, request: dict[str, Any]) -> None:
+        if request.get("messages") == []:
+            request["messages"] = [{"role": "user", "content": ""}]
 
 
 @mutant("CMP-6", wires=(CHAT, MESSAGES))

@@ -1,11 +1,11 @@
-"""Mutants of ERR-1 to ERR-5, ERR-10 to ERR-12, ERR-14, ERR-16: what a failure is raised as."""
+"""Mutants of ERR-1 to ERR-5, ERR-10, ERR-11, ERR-14, ERR-16: what a failure is raised as."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import AsyncGenerator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 from tests.conformance.mutants.client import Connection, LeanClient, Response
 from tests.conformance.mutants.mutation import (
@@ -23,7 +23,6 @@ from treelang import (
     ModelAuthenticationError,
     ModelConnectionError,
     ModelRateLimitError,
-    ModelRequest,
     ModelTimeoutError,
     ModelTransportError,
     ProviderResponseError,
@@ -170,7 +169,7 @@ class TakesAnEmpty401ForALostLine(Mutation):
     response_class = _EmptyFailure
 
 
-# --- ERR-3, ERR-4, ERR-12: the line ---
+# --- ERR-3 and ERR-4: the line ---
 
 
 class _ConnectsOrFails(LeanClient):
@@ -256,19 +255,6 @@ class TakesAnUnknownHostForAnotherError(Mutation):
     translator_class = _UnknownHostIsOther
 
 
-@mutant("ERR-12", "STR-14")
-class TranslatesTheConsumersTimeout(Mutation):
-    """A plain `TimeoutError` that the consumer throws into a stream comes out as the provider's."""
-
-    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
-        async with contextlib.aclosing(super()._stream(request)) as chunks:
-            async for chunk in chunks:
-                try:
-                    yield chunk
-                except TimeoutError as error:
-                    raise ModelTimeoutError("The provider is slow.", provider=self._provider) from error
-
-
 # --- ERR-10, ERR-11, ERR-16: odd failures ---
 
 
@@ -322,6 +308,20 @@ class TakesAnErrorBodyForAnInvalidAnswer(ErrorMutation):
     def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
         in_band = moment is Moment.COMPLETING and type(error) is ModelTransportError and error.status_code is None
         return remade(error, ProviderResponseError) if in_band else error
+
+
+class _WantsAnObject(ErrorTranslator):
+    def raise_in_band(self, body: Any) -> NoReturn:
+        if isinstance(body, dict) and isinstance(body.get("error"), str):
+            raise self.unusable("it has no choices")
+        super().raise_in_band(body)
+
+
+@mutant("ERR-11", wires=(CHAT, RESPONSES))
+class TakesATextForNoError(Mutation):
+    """An error in-band that is a text is raised as an answer that cannot be used."""
+
+    translator_class = _WantsAnObject
 
 
 class _BrokenFailure(Response):

@@ -438,33 +438,7 @@ class RemembersEveryChunk(ChunkMutation):
             yield chunk
 
 
-# --- STR-14 and STR-15: the consumer's exceptions, and what follows the end ---
-
-
-@mutant("STR-14", wires=(CHAT, MESSAGES))
-class TranslatesTheConsumersConnectionError(Mutation):
-    """A `ConnectionError` that the consumer throws in comes out as the provider's."""
-
-    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
-        async with contextlib.aclosing(super()._stream(request)) as chunks:
-            async for chunk in chunks:
-                try:
-                    yield chunk
-                except ConnectionError as error:
-                    raise ModelConnectionError("The connection was lost.", provider=self._provider) from error
-
-
-@mutant("STR-14")
-class TakesTheConsumersKeyErrorForTheEnd(Mutation):
-    """A `KeyError` that the consumer throws in ends the stream quietly."""
-
-    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
-        async with contextlib.aclosing(super()._stream(request)) as chunks:
-            async for chunk in chunks:
-                try:
-                    yield chunk
-                except KeyError:
-                    return
+# --- STR-15: what follows the end ---
 
 
 @mutant("STR-15", wires=(RESPONSES, MESSAGES))

@@ -235,6 +235,41 @@ class ClearsUsageEverywhereWhenAStreamBegins(Mutation):
                 yield chunk
 
 
+class _TasksLedger(UsageLedger):
+    """Usage by the task that reported it."""
+
+    def __init__(self) -> None:
+        self.by_task: weakref.WeakKeyDictionary[Any, UsageRecord] = weakref.WeakKeyDictionary()
+
+    def begin(self) -> UsageRecord:
+        record = _TasksRecord(weakref.ref(self))
+        record.bind()
+        return record
+
+    def consume(self) -> ModelUsage:
+        record = self.by_task.get(asyncio.current_task())
+        if record is None:
+            return _NOTHING
+        usage, record.usage = record.usage, _NOTHING
+        return usage
+
+
+class _TasksRecord(UsageRecord):
+    def bind(self) -> None:
+        ledger = self._ledger()
+        assert isinstance(ledger, _TasksLedger)
+        ledger.by_task[asyncio.current_task()] = self
+
+
+@mutant("USE-6", wires=(CHAT, MESSAGES))
+class KeepsUsageByTask(Mutation):
+    """Usage belongs to the task that made the call, though another one may share its context."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self._ledger = _TasksLedger()
+
+
 @mutant("USE-10", wires=(CHAT, MESSAGES))
 class SharesUsageBetweenTransports(Mutation):
     """All transports keep their usage in one place."""
