@@ -159,7 +159,7 @@ class SDKTransport(ABC):
             reader.require_whole()
             # Where the end of the body has come already, its connection is reused, and else dropped.
             draining = asyncio.ensure_future(_drain(received))
-            stack.push_async_callback(_stop, draining)
+            stack.push_async_callback(_stop, draining, response)
             await asyncio.wait([draining], timeout=_DRAIN_SECONDS)
 
     def _interrupted(self) -> Exception:
@@ -249,9 +249,11 @@ async def _drain(received: AsyncIterator[bytes]) -> None:
             pass
 
 
-async def _stop(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.wait([task])
+async def _stop(draining: asyncio.Task[None], response: Any) -> None:
+    # Not by cancelling it: where the end has come, it may be closing other idle connections for the pool, which
+    # has forgotten them already.
+    await response.close()
+    await asyncio.wait([draining])
 
 
 def _import_sdk(name: str, transport: str) -> ModuleType:
