@@ -269,6 +269,42 @@ class TrustsTheFieldsBesideTheText(Mutation):
         return super()._read_event(event, answer, usage)
 
 
+@mutant("ERR-10", wires=(CHAT, RESPONSES, MESSAGES))
+class LooksUpATypeUnasked(Mutation):
+    """A completion lets a `TypeError` out where the type of an item of its content is no text but a list."""
+
+    def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+        for item in _items(body):
+            if isinstance(item, dict) and item.get("type") in _SKIPPED:
+                answer.malformed = "it has an item that is not known"
+        return super()._read_completion(body, answer, usage)
+
+
+_SKIPPED = frozenset({"x_never_sent"})
+
+
+def _items(body: dict[str, Any]) -> list[Any]:
+    match body:
+        case {"choices": [{"message": {"content": list(items)}}]} | {"output": list(items)} | {"content": list(items)}:
+            return items
+    return []
+
+
+class _LooksUpTheCode(ErrorTranslator):
+    def in_band_error(self, body: Any) -> ProviderResponseError:
+        match body:
+            case {"error": {"type": kind}} if kind in _SKIPPED:
+                return self.unusable("its error is not known")
+        return super().in_band_error(body)
+
+
+@mutant("ERR-10", wires=(CHAT, MESSAGES))
+class LooksUpTheTypeOfAnErrorUnasked(Mutation):
+    """An error in-band lets a `TypeError` out where its type is no text but a list."""
+
+    translator_class = _LooksUpTheCode
+
+
 @mutant("ERR-10", wires=(CHAT, MESSAGES))
 class RaisesAnErrorOfItsOwnForARedirect(ErrorMutation):
     """A redirect is raised as a `ValueError`."""
