@@ -17,6 +17,7 @@ from treelang_conformance.checks._vocabulary import (
     ANSWER,
     FAILURES,
     ReplyMaker,
+    about,
     error_event,
     events_to_first_text,
     opened,
@@ -182,34 +183,39 @@ async def a_stream_that_fails_leaves_nothing_open(case: Case, failure: ReplyMake
     await require_nothing_left(case)
 
 
-_CONSUMERS_OWN: dict[str, type[Exception]] = {
-    "ValueError": ValueError,
-    "KeyError": KeyError,
-    "RuntimeError": RuntimeError,
-    "TimeoutError": TimeoutError,
-    "ConnectionError": ConnectionError,
-    "OSError": OSError,
-    "UnicodeError": UnicodeError,
-    "ProviderResponseError": ProviderResponseError,
-    "ModelTimeoutError": ModelTimeoutError,
-    "ModelConnectionError": ModelConnectionError,
-}
+_CONSUMERS_OWN: tuple[type[Exception], ...] = (
+    ValueError,
+    KeyError,
+    RuntimeError,
+    TimeoutError,
+    ConnectionError,
+    OSError,
+    UnicodeError,
+    ProviderResponseError,
+    ModelTimeoutError,
+    ModelConnectionError,
+)
 _KEEP_YIELD_OUTSIDE = "Put no yield inside the block that translates the SDK's exceptions."
 
 
-@check("STR-14", modes=_STREAM, over=_CONSUMERS_OWN, hint=_KEEP_YIELD_OUTSIDE)
-async def what_the_consumer_throws_in_comes_out_unchanged(case: Case, kind: type[Exception]) -> None:
-    """An exception thrown into the iterator leaves it as the same object, without a cause, and releases the stream."""
+@check("STR-14", modes=_STREAM, hint=_KEEP_YIELD_OUTSIDE)
+async def what_the_consumer_throws_in_comes_out_unchanged(case: Case) -> None:
+    """An exception thrown into the iterator leaves it as it was and as the same object, and releases the stream."""
+    for kind in _CONSUMERS_OWN:
+        with about(f"a {kind.__name__} thrown in"):
+            await _require_thrown_out(case, kind("the consumer's own"))
+
+
+async def _require_thrown_out(case: Case, thrown: Exception) -> None:
+    before = _marks(thrown)
     async with _begun(case) as stream:
         if not hasattr(stream, "athrow"):
             case.not_applicable("nothing can be thrown into this iterator")
-        thrown = kind("the consumer's own")
-        before = _marks(thrown)
         caught = await _thrown_out(stream, thrown)
         await require_released(case)
     case.require(
         caught is thrown,
-        expected=f"the very {kind.__name__} that was thrown in",
+        expected=f"the very {type(thrown).__name__} that was thrown in",
         happened="the stream ended" if caught is None else f"{type_name(caught)} was raised",
     )
     _require_unmarked(case, thrown, before)
@@ -224,18 +230,23 @@ async def _thrown_out(stream: AsyncGenerator[str, None], error: Exception) -> Ba
     return None
 
 
-@check("STR-14", modes=_STREAM, over=_CONSUMERS_OWN, hint=_KEEP_YIELD_OUTSIDE)
-async def what_the_consumer_raises_in_its_loop_passes_unchanged(case: Case, kind: type[Exception]) -> None:
+@check("STR-14", modes=_STREAM, hint=_KEEP_YIELD_OUTSIDE)
+async def what_the_consumer_raises_in_its_loop_passes_unchanged(case: Case) -> None:
     """An exception that the consumer raises between two chunks leaves its loop unchanged, and releases the stream."""
-    raised = kind("the consumer's own")
+    for kind in _CONSUMERS_OWN:
+        with about(f"a {kind.__name__} raised in the loop"):
+            await _require_passed_through(case, kind("the consumer's own"))
+
+
+async def _require_passed_through(case: Case, raised: Exception) -> None:
     before = _marks(raised)
     try:
         async with _begun(case):
             raise raised
-    except kind as caught:
+    except type(raised) as caught:
         case.require(
             caught is raised,
-            expected=f"the very {kind.__name__} that was raised",
+            expected=f"the very {type(raised).__name__} that was raised",
             happened=f"another {type_name(caught)} came out",
         )
     _require_unmarked(case, raised, before)

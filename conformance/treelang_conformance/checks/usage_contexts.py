@@ -19,7 +19,7 @@ from treelang_conformance.checks._usage import (
 from treelang_conformance.checks._vocabulary import (
     FAILURES,
     SHORT_TIMEOUT,
-    ReplyMaker,
+    about,
     events_to_first_text,
     held,
     opened,
@@ -47,17 +47,18 @@ async def consuming_resets(case: Case) -> None:
 @check(
     "USE-5",
     modes=BOTH,
-    over=FAILURES,
     requires=USAGE,
     hint="Clear the usage as the first thing that a call does, before the request is even looked at.",
 )
-async def a_failed_call_clears_what_an_earlier_one_left(case: Case, failure: ReplyMaker) -> None:
-    """After a call that failed without usage, nothing of an earlier call's is left."""
-    await leave_usage_behind(case)
-    case.answers(failure(case))
-    outcome = await case.call()
-    case.require(outcome.error, expected="the call to fail", happened=str(outcome))
-    require_nothing_reported(case, outcome.usage)
+async def a_failed_call_clears_what_an_earlier_one_left(case: Case) -> None:
+    """After a call that failed without usage, in whatever way, nothing of an earlier call's is left."""
+    for name, failure in FAILURES.items():
+        await leave_usage_behind(case)
+        case.answers(failure(case))
+        with about(f"the failure {name!r}"):
+            outcome = await case.call()
+            case.require(outcome.error, expected="the call to fail", happened=str(outcome))
+            require_nothing_reported(case, outcome.usage)
 
 
 @check(
