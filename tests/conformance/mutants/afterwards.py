@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import sys
 from collections.abc import AsyncGenerator
+from typing import Any
 
 from tests.conformance.mutants.cancellation import CancelledMutation
 from tests.conformance.mutants.client import Connection, LeanClient
-from tests.conformance.mutants.mutation import CHAT, MESSAGES, RESPONSES, Mutation, mutant
-from treelang import ModelConnectionError, ModelRequest, ProviderResponseError
+from tests.conformance.mutants.mutation import CHAT, MESSAGES, RESPONSES, LeakingClient, Mutation, mutant
+from tests.conformance.mutants.streaming import RecodedResponse
+from treelang import ModelConnectionError, ModelRequest, ProviderResponseError, UsageRecord
+from treelang.transports.answer import AnswerState
+
+_log = logging.getLogger(__name__)
+_log.addHandler(logging.NullHandler())
 
 # --- requests ---
 
@@ -47,6 +54,48 @@ class FallsBackInATaskThatEndsSoon(CancelledMutation):
 
 
 # --- connections ---
+
+
+@mutant("STR-10", wires=(CHAT, MESSAGES), touches={"CAN-8": "a consumer that is cancelled closes its stream early"})
+class LeavesClosingToTheCollector(Mutation):
+    """A stream that is closed early drops the generator under it without closing that."""
+
+    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
+        async for chunk in super()._stream(request):
+            yield chunk
+
+
+@mutant("STR-10")
+class WarnsOfAnEarlyClose(Mutation):
+    """Closing a stream early logs a warning."""
+
+    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
+        async with contextlib.aclosing(super()._stream(request)) as chunks:
+            try:
+                async for chunk in chunks:
+                    yield chunk
+            except GeneratorExit:
+                _log.warning("A stream was not read to its end.")
+                raise
+
+
+class _KeepsWhatIsClosedEarly(LeakingClient):
+    def leaks(self, connection: Connection, leaving: BaseException | None) -> bool:
+        return isinstance(leaving, GeneratorExit)
+
+
+@mutant(
+    "STR-10",
+    touches={
+        "CAN-3": "it closes streams early too, and cancels the closing",
+        "CAN-8": "a consumer that is cancelled closes its stream early",
+        "STR-14": "it asks what becomes of the connection too",
+    },
+)
+class KeepsTheConnectionOfAStreamClosedEarly(Mutation):
+    """The connection of a stream that is closed early is not released."""
+
+    client_class = _KeepsWhatIsClosedEarly
 
 
 class _ReleasesLater(LeanClient):
@@ -124,3 +173,25 @@ class WaitsForTheBodysEnd(Mutation):
                 yield chunk
         if self._client.stays_open:
             await asyncio.sleep(0.6)
+
+
+@mutant("STR-15", wires=(RESPONSES, MESSAGES))
+class ReadsOnToTheBodysEnd(Mutation):
+    """A stream goes on after the terminal event for as long as the body is open."""
+
+    def _read_event(self, event: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+        text = super()._read_event(event, answer, usage)
+        answer.over = False
+        return text
+
+
+class _EndlessResponse(RecodedResponse):
+    def recoded(self, data: bytes) -> bytes:
+        return data.replace(b"data: [DONE]\n\n", b"")
+
+
+@mutant("STR-15")
+class DoesNotKnowDone(Mutation):
+    """A stream passes `[DONE]` over, and goes on for as long as the body is open."""
+
+    response_class = _EndlessResponse
