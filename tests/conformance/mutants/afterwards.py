@@ -134,12 +134,12 @@ class ReleasesAStreamClosedEarlyInATask(Mutation):
 
 @mutant("CMP-10", wires=(CHAT, MESSAGES))
 class DiesOfAbandonedStreams(Mutation):
-    """After eight streams that were closed early no further one is served."""
+    """After eleven streams that were closed early no further one is served."""
 
     _abandoned = 0
 
     async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
-        if self._abandoned >= 8:
+        if self._abandoned >= 11:
             raise ModelConnectionError("The pool is exhausted.", provider=self._provider)
         async with contextlib.aclosing(super()._stream(request)) as chunks:
             try:

@@ -279,7 +279,13 @@ class StaysBrokenAfterATimeout(ErrorMutation):
         return await super().complete(request)
 
 
-@mutant("CMP-10")
+@mutant(
+    "CMP-10",
+    touches={
+        "CMP-2": "it counts the requests of calls that fail in one way after another",
+        "USE-5": "it makes a good call between calls that fail in one way after another",
+    },
+)
 class StaysClosedAfterALostBody(ErrorMutation):
     """After a connection was lost inside a completion's body every later `complete` fails."""
 
