@@ -57,8 +57,8 @@ conformance: $(STAMP) ## Run the kit against every adapter, show a table, write 
 	done; \
 	$(TREELANG) conformance show $(WIRES:%=$(REPORTS)/%.json); exit $$status
 
-test: $(STAMP) ## Run all tests
-	$(BIN)/python -m pytest $(ARGS)
+test: $(STAMP) ## Run all tests, on all cores
+	$(BIN)/python -m pytest -n auto $(ARGS)
 
 check: generated ## Check style, types, generated files and the provider matrix
 	$(BIN)/ruff check

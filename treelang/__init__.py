@@ -39,6 +39,7 @@ from treelang.transports.contract import (
     ModelUsage,
     UsageAwareTransport,
 )
+from treelang.transports.error_detail import ErrorDetail
 from treelang.transports.openai import OpenAITransport
 from treelang.transports.openai_responses import OpenAIResponsesTransport
 from treelang.transports.rejection import is_structured_output_rejection
@@ -105,6 +106,7 @@ __all__ = [
     "CheckedRequest",
     "ConversationMemory",
     "DefaultModelCapabilityNegotiator",
+    "ErrorDetail",
     "ErrorRule",
     "ErrorTranslator",
     "EvalResponse",

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Awaitable, Iterator
 from typing import Any, NoReturn, TypeVar
 
-from treelang import ModelTransport, ModelUsage
+from treelang import ModelTransport, ModelUsage, TreelangError
 from treelang_conformance import canaries
 from treelang_conformance.endpoint import Endpoint
 from treelang_conformance.leftovers import Leftovers, LeftoversWatch
@@ -258,7 +258,7 @@ class Case:
         fits = type(error) is kind if exactly else isinstance(error, kind)
         if error is None or not fits:
             name = f"exactly {kind.__name__}" if exactly else kind.__name__
-            raise Violation(expected=name, happened=str(outcome)) from error
+            raise Violation(expected=name, happened=str(outcome), hint=_hint(error, kind)) from error
         return error
 
     async def within(self, awaitable: Awaitable[T], what: str, seconds: float = 1.0) -> T:
@@ -320,3 +320,13 @@ class Case:
                     raise Violation(
                         expected="the transport to close", happened=f"it raised {type_name(error)}: {error}"
                     ) from error
+
+
+def _hint(error: BaseException | None, due: type[BaseException]) -> str:
+    """What mends a foreign exception where one of treelang's is due; the check's own hint says it for all else."""
+    if isinstance(error, Exception) and not isinstance(error, TreelangError) and issubclass(due, TreelangError):
+        return (
+            f"{type_name(error)} left the transport as it was raised. Translate what the library raises, in sending the"
+            " request and in reading the body: `with ErrorTranslator(provider, http_rules())` around both."
+        )
+    return ""

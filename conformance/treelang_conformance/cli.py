@@ -20,7 +20,7 @@ from treelang_conformance.runner import run as run_kit
 from treelang_conformance.selection import select_checks
 from treelang_conformance.subject import FEATURES, Subject, UnknownFeatureError
 from treelang_conformance.targets import TargetError, load_factory
-from treelang_conformance.wires.discovery import UnknownWireError, find_wire
+from treelang_conformance.wires.discovery import UnknownWireError, find_wire, wire_names
 from treelang_conformance.workers import WorkerError, sensible_jobs
 
 app = typer.Typer(
@@ -46,7 +46,7 @@ _USERS_MISTAKES = (
 @app.command()
 def run(
     target: Annotated[str, typer.Argument(help="The factory as module:attribute; it is called with an endpoint.")],
-    wire: Annotated[str, typer.Option(help="The protocol that the transport speaks, for instance openai-chat.")],
+    wire: Annotated[str, typer.Option(help=f"The protocol that the transport speaks: {', '.join(wire_names())}.")],
     json: Annotated[Path | None, typer.Option(help="Write the JSON report to this file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page to this file.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Write a JUnit XML report to this file.")] = None,

@@ -15,7 +15,7 @@ from treelang_conformance.coverage import REASONS_FOR_NO_CHECK
 from treelang_conformance.registry import Check, all_checks
 from treelang_conformance.report import CheckOutcome, CheckResult, Report
 from treelang_conformance.reports.table import results_table, unchecked_clauses
-from treelang_conformance.reports.text import clause_title, failure_text, short_failure_text, verdict
+from treelang_conformance.reports.text import clause_title, counts, failure_text, short_failure_text, verdict
 from treelang_conformance.runner import ProgressCallback
 
 _WIDTH_OF_FILES = 120
@@ -58,6 +58,7 @@ class Screen:
         for clause in report.clauses:
             self._show_failures([check for check in clause.checks if check.outcome in _TROUBLE])
         self.show_table([report])
+        self._plain(f"{counts(report)}; the run took {report.seconds:.1f} s")
 
     def show_table(self, reports: Sequence[Report]) -> None:
         """Show the results of several runs, side by side where there is room for it, and each one's conclusion."""

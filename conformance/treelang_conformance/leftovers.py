@@ -19,6 +19,7 @@ from types import AsyncGeneratorType
 from typing import Any
 
 from treelang_conformance.outcome import type_name
+from treelang_conformance.patience import TICK_SECONDS, Patience
 from treelang_conformance.waiting import is_kit, is_standard, where
 
 HTTP_STACK = frozenset(
@@ -27,7 +28,7 @@ HTTP_STACK = frozenset(
 """Packages that leave inner generators to the garbage collector by habit, which no adapter can help."""
 
 SETTLING_SECONDS = 0.2
-"""How long tasks that are already on their way to an end may take."""
+"""How long tasks that are already on their way to an end may be idle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +123,11 @@ class LeftoversWatch:
         )
 
     async def _settle(self) -> None:
-        running = self._running()
-        if running:
-            await asyncio.wait(running, timeout=SETTLING_SECONDS)
+        """Wait for the tasks that run, and for those that they leave behind: a generator's end may drop another."""
+        patience = Patience(SETTLING_SECONDS)
+        while (running := self._running()) and not patience.is_over():
+            await asyncio.wait(running, timeout=TICK_SECONDS)
+            await asyncio.sleep(0)  # what they have dropped becomes a task in this turn
 
     def _running(self) -> set[asyncio.Task[Any]]:
         current = asyncio.current_task()

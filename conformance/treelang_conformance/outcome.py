@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from treelang import ModelUsage
+from treelang import ModelUsage, TreelangError
+from treelang_conformance.waiting import raised_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,13 @@ class Outcome:
         after = f" after {shortened(self.chunks)}" if self.chunks else ""
         cause = self.error.__cause__
         reason = f" (caused by {type_name(cause)})" if cause is not None else ""
-        return f"the call raised {type_name(self.error)}{reason}{after}"
+        return f"the call raised {type_name(self.error)}{_place(self.error)}{reason}{after}"
+
+
+def _place(error: BaseException) -> str:
+    """Where in the subject's own code a foreign exception was let out; what treelang's own types say is enough."""
+    own = raised_in(error) if isinstance(error, Exception) and not isinstance(error, TreelangError) else ""
+    return f" at {own}" if own else ""
 
 
 def shortened(value: Any, limit: int = 200) -> str:

@@ -35,6 +35,16 @@ def describe(frames: list[FrameType]) -> str:
     return f"at {innermost}"
 
 
+def raised_in(error: BaseException) -> str:
+    """The innermost line of the subject's own code that an exception came through; empty where it met none."""
+    found, traceback = "", error.__traceback__
+    while traceback is not None:
+        if not is_foreign(traceback.tb_frame.f_code):
+            found = line(traceback.tb_frame, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return found
+
+
 def is_kit(code: CodeType) -> bool:
     """Whether code belongs to this kit."""
     return code.co_filename.startswith(_KIT)

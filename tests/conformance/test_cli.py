@@ -37,6 +37,7 @@ def test_a_conformant_subject_ends_with_zero_and_a_table() -> None:
     assert ended.exit_code == 0, ended.output
     assert "PlainChatTransport on openai-chat: conformant" in ended.output
     assert "CMP completion" in ended.output
+    assert re.search(r"^\d+ passed; the run took \d+\.\d s$", ended.output, re.MULTILINE)
 
 
 def test_a_violation_ends_with_one_and_teaches(here: Path) -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Callable
 
 import pytest
 
 from tests.conformance.support import checks, plain
-from treelang import ModelRequest
+from treelang import ModelRequest, ModelTransportError
 from treelang_conformance import canaries
 from treelang_conformance.case import Case
 from treelang_conformance.endpoint import Endpoint
 from treelang_conformance.execution import Executor
 from treelang_conformance.neutral import Answer
-from treelang_conformance.registry import Check, CheckFunction, Mode
+from treelang_conformance.registry import Check, CheckFunction, Mode, wiring_check
 from treelang_conformance.report import CheckOutcome, CheckResult
 from treelang_conformance.subject import Subject
 from treelang_conformance.wires.discovery import find_wire
@@ -244,3 +245,46 @@ def test_what_one_check_leaves_is_not_told_of_the_next() -> None:
 
     executed(checks.as_check(litters))
     assert executed(checks.as_check(is_tidy)).outcome is CheckOutcome.PASSED
+
+
+class Untranslated(plain.PlainChatTransport):
+    """Lets its library's exception out."""
+
+    async def complete(self, request: ModelRequest) -> str:
+        await super().complete(request)
+        raise KeyError("choices")
+
+
+def test_a_foreign_exception_is_told_with_the_line_that_let_it_out_and_its_own_mend() -> None:
+    async def asks_for_a_transport_error(case: Case) -> None:
+        case.answers(Answer.of("an oak"))
+        case.require_error(await case.call(), ModelTransportError)
+
+    check = checks.as_check(asks_for_a_transport_error, hint="Map the status.")
+    subject = Subject(lambda endpoint: Untranslated(endpoint.url, endpoint.api_key, endpoint.timeout))
+    failure = executed(check, subject).failure
+    assert failure is not None
+    assert re.fullmatch(r"the call raised KeyError at test_execution\.py:\d+ \(complete\)", failure.happened)
+    assert "ErrorTranslator" in failure.hint
+
+
+class AwaitedStream(plain.PlainChatTransport):
+    """Its `stream` is a coroutine function."""
+
+    async def stream(self, request: ModelRequest) -> list[str]:  # type: ignore[override]  # the fault
+        return [await self.complete(request)]
+
+
+class ListedStream(plain.PlainChatTransport):
+    """Its `stream` returns a list."""
+
+    def stream(self, request: ModelRequest) -> list[str]:  # type: ignore[override]  # the fault
+        return []
+
+
+@pytest.mark.parametrize(("broken", "returned"), [(AwaitedStream, "coroutine"), (ListedStream, "list")])
+def test_the_wiring_check_finds_a_stream_that_is_none(broken: type[plain.PlainChatTransport], returned: str) -> None:
+    subject = Subject(lambda endpoint: broken(endpoint.url, endpoint.api_key, endpoint.timeout))
+    failure = executed(wiring_check(), subject).failure
+    assert failure is not None
+    assert failure.happened == f"it returned a {returned}"

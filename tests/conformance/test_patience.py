@@ -57,3 +57,12 @@ def test_even_work_comes_to_an_end(clocks: Clocks) -> None:
     bound = Patience(0.94)
     bound.is_over()
     assert looks(bound, clocks, 38, busy=True) == [False] * 37 + [True]
+
+
+def test_a_process_that_waits_for_a_core_is_not_taken_for_idle(clocks: Clocks) -> None:
+    bound = Patience(0.95)
+    said = []
+    for _ in range(10):
+        clocks.turn(0.8, busy=False)
+        said.append(bound.is_over())
+    assert said == [False] * 9 + [True]

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.conformance.support import plain
-from treelang import ModelCapabilities, ModelRequest
+from treelang import ModelCapabilities, ModelRequest, ProviderResponseError
 from treelang_conformance.endpoint import Endpoint
 from treelang_conformance.execution import Executor
 from treelang_conformance.registry import judging_checks
@@ -33,8 +33,20 @@ class Particular(plain.PlainChatTransport):
         return ModelCapabilities(temperature=model.encode("ascii").startswith(b"gpt"))
 
 
+class Unguarded(plain.PlainChatTransport):
+    """Lets what its reading of an answer trips over out as it is."""
+
+    async def complete(self, request: ModelRequest) -> str:
+        try:
+            return await super().complete(request)
+        except ProviderResponseError as error:
+            raise KeyError("choices") from error
+
+
 CUT_ANYWHERE = "STR-3/any-text-cut-anywhere-comes-whole[stream]"
 ANY_NAME = "CAP-1/any-name-has-capabilities"
+ANY_JSON = "ERR-10/any-json-anywhere-lets-no-foreign-error-out[complete]"
+ANY_BYTE = "ERR-10/any-odd-byte-lets-no-foreign-error-out[complete]"
 
 
 def failure_of(kind: type[plain.PlainChatTransport], check_id: str, seed: int) -> FailureDetails:
@@ -64,3 +76,10 @@ def test_the_same_seed_finds_the_same_example_again() -> None:
     first, again, other = (failure_of(Particular, ANY_NAME, seed).happened for seed in (0, 0, 5))
     assert first == again
     assert "(of --seed 5)" in other
+
+
+@pytest.mark.parametrize("check_id", [ANY_JSON, ANY_BYTE])
+def test_a_bent_reply_is_told_in_words_and_with_its_seed(check_id: str) -> None:
+    happened = failure_of(Unguarded, check_id, 5).happened
+    told = r"with the example .+ (of|in) a plain answer \(of --seed 5\), the call raised KeyError"
+    assert re.match(told, happened), happened

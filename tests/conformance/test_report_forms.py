@@ -14,7 +14,7 @@ from treelang_conformance.reports.files import write_reports
 from treelang_conformance.reports.html import to_html
 from treelang_conformance.reports.junit import to_junit
 from treelang_conformance.reports.markdown import to_markdown
-from treelang_conformance.reports.table import results_table
+from treelang_conformance.reports.table import results_table, unchecked_clauses
 from treelang_conformance.reports.text import failure_text, verdict
 
 
@@ -83,6 +83,14 @@ def test_the_table_counts_by_family_and_subject() -> None:
 def test_the_column_of_other_outcomes_is_there_only_where_there_are_any() -> None:
     assert rows(EVERY_OUTCOME)["clauses"] == ["passed", "failed", "n/a", "other", "seconds"]
     assert rows(report(result("CMP-1/a")))["clauses"] == ["passed", "failed", "n/a", "seconds"]
+
+
+def test_a_selection_shows_its_own_families_alone_and_is_no_verdict_on_the_rest() -> None:
+    selected = report(result("CMP-1/a"), result("CAN-1/a"), selection=("CMP", "CAN-1"))
+    assert list(rows(selected)) == ["Oak", "openai-chat", "clauses", "CMP", "CAN", "all"]
+    assert "| STR" not in to_markdown(selected)
+    assert unchecked_clauses([selected]) == []
+    assert verdict(selected) == "Oak on openai-chat: conformant in what was selected"
 
 
 def test_junit_tells_failures_errors_and_skips_with_their_clauses() -> None:

@@ -39,7 +39,11 @@ class ChunkStream(AsyncGenerator[str, None]):
 
     async def athrow(self, *error: Any) -> str:
         """Raise a consumer's exception where the generator stands; it passes unchanged (STR-14)."""
-        return await self._chunks.athrow(*error)
+        try:
+            return await self._chunks.athrow(*error)
+        except asyncio.CancelledError:
+            self._is_interrupted = True
+            raise
 
     async def aclose(self) -> None:
         """End the call early and release its connection (STR-10)."""

@@ -166,13 +166,10 @@ def _read_tool(tool: Any, place: str) -> FunctionTool:
     function = tool["function"]
     if not isinstance(function, Mapping) or not {"name", "description", "parameters"}.issuperset(function):
         _refuse(f"{place}.function", "must be a mapping with the keys name, description, parameters")
-    description = function.get("description")
-    if description is not None and not isinstance(description, str):
-        _refuse(f"{place}.function.description", "must be text")
     parameters = function.get("parameters")
     return FunctionTool(
         name=_text(function.get("name"), f"{place}.function.name"),
-        description=description,
+        description=_description(function.get("description"), f"{place}.function.description"),
         parameters=None if parameters is None else _schema(parameters, f"{place}.function.parameters"),
     )
 
@@ -192,13 +189,10 @@ def _read_strict(value: Any) -> StrictSchema:
     place = "response_format.json_schema"
     if not isinstance(value, Mapping) or not {"name", "description", "strict", "schema"}.issuperset(value):
         _refuse(place, "must be a mapping with the keys name, strict, schema")
-    description = value.get("description")
-    if description is not None and not isinstance(description, str):
-        _refuse(f"{place}.description", "must be text")
     return StrictSchema(
         name=_text(value.get("name"), f"{place}.name"),
         schema=_schema(value.get("schema"), f"{place}.schema"),
-        description=description,
+        description=_description(value.get("description"), f"{place}.description"),
     )
 
 
@@ -234,6 +228,14 @@ def _plain(value: Any, place: str) -> Any:
 def _text(value: Any, place: str) -> str:
     if not isinstance(value, str) or not value:
         _refuse(place, "must be a non-empty text")
+    return _encodable(value, place)
+
+
+def _description(value: Any, place: str) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        _refuse(place, "must be text")
     return _encodable(value, place)
 
 

@@ -163,7 +163,10 @@ class SDKTransport(ABC):
                 for text in reader.feed(data) if data is not None else reader.end():
                     yield text
             reader.require_whole()
-            await _drain(received)
+            # Where the end of the body has come already, its connection is reused, and else dropped.
+            draining = asyncio.ensure_future(_drain(received))
+            stack.push_async_callback(_stop, draining, response)
+            await asyncio.wait([draining], timeout=_DRAIN_SECONDS)
 
     def _interrupted(self) -> Exception:
         return ErrorTranslator(self._provider).unusable("its stream was interrupted")
@@ -245,11 +248,17 @@ class _UninterruptedClosing(contextlib.AsyncExitStack):
 
 
 async def _drain(received: AsyncIterator[bytes]) -> None:
-    """Read the body to its end where that has come already, or the connection would be dropped instead of reused."""
+    """Read the body to its end; the answer is whole, so nothing that happens to the rest of it matters."""
     with contextlib.suppress(Exception):
-        async with asyncio.timeout(_DRAIN_SECONDS):
-            async for _ in received:
-                pass
+        async for _ in received:
+            pass
+
+
+async def _stop(draining: asyncio.Task[None], response: Any) -> None:
+    # Not by cancelling it: where the end has come, it may be closing other idle connections for the pool, which
+    # has forgotten them already.
+    await response.close()
+    await asyncio.wait([draining])
 
 
 def _import_sdk(name: str, transport: str) -> ModuleType:

@@ -16,6 +16,7 @@ from treelang import (
     ModelTransportError,
     ProviderResponseError,
     StructuredOutputUnsupportedError,
+    TreelangError,
 )
 from treelang_conformance.case import Case
 from treelang_conformance.checks._vocabulary import reply_to, stream_of
@@ -27,23 +28,32 @@ from treelang_conformance.wires.base import Wire
 
 # --- kinds of errors ---
 
-_KINDS: tuple[type[ProviderResponseError], ...] = (
-    ModelAuthenticationError,
-    ModelRateLimitError,
-    ModelTimeoutError,
-    ModelConnectionError,
-    StructuredOutputUnsupportedError,
-    ModelTransportError,
-    ProviderResponseError,
-)
-"""The contract's kinds, the more specific before the more general."""
+_KINDS: Mapping[type[ProviderResponseError], str] = {
+    ModelAuthenticationError: "a credential that is refused",
+    ModelRateLimitError: "a rate limit",
+    ModelTimeoutError: "a timeout of the client",
+    ModelConnectionError: "a connection that cannot be made or is lost",
+    StructuredOutputUnsupportedError: "an explicit rejection of strict output",
+    ModelTransportError: "a failure that the provider reports and that has no kind of its own",
+    ProviderResponseError: "an answer that came and cannot be used",
+}
+"""The contract's kinds, the more specific before the more general, and what each of them tells its caller."""
 
 
 def require_kind(case: Case, outcome: Outcome, kind: type[ProviderResponseError]) -> ProviderResponseError:
     """The call raised this kind and no more specific one of the contract; an adapter's own subclass will do."""
+    if outcome.error is not None and not isinstance(outcome.error, TreelangError):
+        case.require_error(outcome, kind)  # which says how a foreign exception is mended
     raised = next((known for known in _KINDS if isinstance(outcome.error, known)), None)
     only = " and none of its more specific kinds" if kind in (ModelTransportError, ProviderResponseError) else ""
-    case.require(raised is kind, expected=f"{kind.__name__}{only}", happened=str(outcome))
+    # What is too general was not classified at all, and the check's own hint would look for something finer.
+    unclassified = f"{ProviderResponseError.__name__} means {_KINDS[ProviderResponseError]}; this was {_KINDS[kind]}."
+    case.require(
+        raised is kind,
+        expected=f"{kind.__name__}{only}",
+        happened=str(outcome),
+        hint=unclassified if raised is ProviderResponseError else "",
+    )
     assert isinstance(outcome.error, kind)  # noqa: S101  # told to the type checker; `require` has judged it
     return outcome.error
 

@@ -16,6 +16,7 @@ from treelang_conformance.checks._interrupted import (
     brought_to,
     connecting_to,
     ended,
+    let_time_pass,
     settle,
 )
 from treelang_conformance.checks._vocabulary import about
@@ -32,7 +33,10 @@ _UNCHANGED = (
     "and an `except asyncio.CancelledError` without a bare `raise` do not."
 )
 
-_SEND_NO_MORE = "Neither a retry nor a fallback may follow a cancellation: catch no BaseException around what is sent."
+_SEND_NO_MORE = (
+    "Neither a retry nor a fallback may follow a cancellation, at once or later: catch no BaseException around what is "
+    "sent, and leave no timer or task behind that sends."
+)
 
 _NOT_YOURS = (
     "The caller's deadline arrives as a CancelledError, which becomes TimeoutError in the caller's own block; an "
@@ -148,11 +152,15 @@ def _require_cancelled(case: Case, task: asyncio.Task[Any], error: BaseException
 @check("CAN-2", modes=BOTH, over=STAGES, hint=_SEND_NO_MORE)
 @check("CAN-2", modes=(Mode.STREAM,), over=STREAM_STAGES, hint=_SEND_NO_MORE)
 async def nothing_is_sent_after_a_cancellation(case: Case, stage: Stage) -> None:
-    """After a strict call was cancelled, the provider receives the next call's request and no other."""
+    """After a strict call was cancelled, the provider receives the next call's request and no other.
+
+    Nor does it a while later, for which nobody waits: every timer that the call has left behind is due at once.
+    """
     transport = await case.transport()
     task = await brought_to(case, stage, functools.partial(case.invoke, case.strict_request(), transport=transport))
     task.cancel()
     await ended(case, task)
+    let_time_pass()
     await settle()
     case.answers(ANSWER)
     outcome = await case.call()

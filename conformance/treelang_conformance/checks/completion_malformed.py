@@ -30,6 +30,7 @@ _INEXPRESSIBLE: dict[str, dict[str, dict[str, Any]]] = {
     "model": {"none": {"model": None}, "a number": {"model": 7}},
     "messages": {
         "none": {"messages": None},
+        "an empty list": {"messages": []},
         "a text": {"messages": "Which tree is the tallest?"},
         "a text as a message": _message("Which tree is the tallest?"),
     },

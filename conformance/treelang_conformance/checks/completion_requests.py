@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from treelang_conformance.case import Case
-from treelang_conformance.checks._vocabulary import ANSWER, FAILURES, ReplyMaker
+from treelang_conformance.checks._vocabulary import ANSWER, FAILURES, ReplyMaker, about
 from treelang_conformance.neutral import ReadRequest, ReadTool
 from treelang_conformance.outcome import shortened
 from treelang_conformance.registry import BOTH, check
@@ -124,11 +124,16 @@ _CONVERSATIONS: dict[str, tuple[tuple[str, str], ...]] = {
 @check(
     "CMP-4",
     modes=BOTH,
-    over=_CONVERSATIONS,
     hint="Map each message to one of the wire's, in order; strip, merge, trim and add nothing.",
 )
-async def the_conversation_reaches_the_wire(case: Case, conversation: tuple[tuple[str, str], ...]) -> None:
+async def the_conversation_reaches_the_wire(case: Case) -> None:
     """System text and turns reach the wire in order, with their roles, unchanged, and nothing is added."""
+    for name, conversation in _CONVERSATIONS.items():
+        with about(f"the conversation {name!r}"):
+            await _require_conversation_kept(case, conversation)
+
+
+async def _require_conversation_kept(case: Case, conversation: tuple[tuple[str, str], ...]) -> None:
     case.answers(ANSWER)
     await case.call(case.request(messages=[{"role": role, "content": text} for role, text in conversation]))
     read = case.read()
@@ -164,19 +169,21 @@ async def the_model_reaches_the_wire(case: Case) -> None:
 @check(
     "CMP-5",
     modes=BOTH,
-    over={"zero": 0.0, "fraction": 0.7, "one": 1.0, "integer-zero": 0},
-    hint="Ask whether the key is there, not whether its value is true: 0 is a temperature.",
+    hint="Ask whether the key is there, not whether its value is true: 0 is a temperature. Send the caller's number as "
+    "it is: what a model takes is for the provider to say.",
 )
-async def temperature_reaches_the_wire(case: Case, temperature: float) -> None:
-    """A temperature that is given, zero included, reaches the wire."""
-    case.answers(ANSWER)
-    await case.call(case.request(temperature=temperature))
-    got = case.read().temperature
-    case.require(
-        got == temperature and got is not False,
-        expected=f"temperature {temperature!r} on the wire",
-        happened=f"it carried {got!r}",
-    )
+async def temperature_reaches_the_wire(case: Case) -> None:
+    """A temperature that is given, from zero to the highest that the wire takes, reaches it as it is."""
+    highest = case.wire.highest_temperature
+    for temperature in (0.0, 0, 0.7, *sorted({1.0, (1 + highest) / 2, highest})):
+        case.answers(ANSWER)
+        await case.call(case.request(temperature=temperature))
+        got = case.read().temperature
+        case.require(
+            got == temperature and got is not False,
+            expected=f"temperature {temperature!r} on the wire",
+            happened=f"it carried {got!r}",
+        )
 
 
 @check("CMP-5", modes=BOTH, hint="Map every function tool: name, description and the whole parameters schema.")

@@ -9,12 +9,12 @@ from typing import Any
 
 from treelang_conformance import canaries
 from treelang_conformance.case import Case
-from treelang_conformance.checks._faults import ANSWER
+from treelang_conformance.checks._faults import ANSWER, Place, answered_until, call_each
 from treelang_conformance.checks._secrets import TOOL_TEXT, echoes, leaks, secrets_in, telling_request
-from treelang_conformance.checks._vocabulary import about
+from treelang_conformance.checks._vocabulary import SHORT_TIMEOUT, about
 from treelang_conformance.leftovers import HTTP_STACK
 from treelang_conformance.neutral import Answer, Failure
-from treelang_conformance.provider.script import Reply, Script
+from treelang_conformance.provider.script import Reply, Reset, Script, Stall, Step
 from treelang_conformance.provider.server import Provider
 from treelang_conformance.registry import BOTH, check
 from treelang_conformance.violation import Violation
@@ -44,6 +44,26 @@ def _require_no_leak(case: Case, error: BaseException | None) -> None:
     case.require(
         not found, expected="an error that holds no secret", happened=f"{type(error).__name__} tells {', '.join(found)}"
     )
+
+
+@check(
+    "SEC-1",
+    modes=BOTH,
+    hint="A timeout or a lost line happens with the whole request in hand: put nothing of it into texts, attributes or "
+    "notes (`add_note`) of the error.",
+)
+async def an_error_of_the_line_does_not_tell_the_request(case: Case) -> None:
+    """No text, arg, `repr`, attribute or note of the error for a timeout or a lost connection holds a secret."""
+    steps: dict[str, Step] = {"stall": Stall(), "reset": Reset()}
+    faults = {
+        f"a {name} {place}": answered_until(case, place, step)
+        for name, step in steps.items()
+        for place in (Place.BEFORE_HEADERS, Place.INSIDE_BODY)
+    }
+    transport = await case.transport(timeout=SHORT_TIMEOUT)
+    for name, outcome in (await call_each(case, faults, transport, telling_request(case))).items():
+        with about(name):
+            _require_no_leak(case, outcome.error)
 
 
 @check("SEC-1", modes=BOTH, hint="Say what is wrong and where in the request, and not what stands there.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from treelang import ModelAuthenticationError, ModelRateLimitError, ModelTransportError
 from treelang_conformance.case import Case
@@ -58,6 +59,24 @@ async def _require_kind_after(case: Case, begun: list[Event], name: str, *then: 
         with about(f"the form {form!r}"):
             require_kind(case, outcome, _KINDS[name])
             require_chunks(case, outcome, "".join(event.text for event in begun))
+
+
+_UNTYPED: Mapping[str, Any] = {
+    "a text": {"error": "The model is not loaded."},
+    "a message alone": {"error": {"message": "The model is not loaded."}},
+}
+
+
+@check("ERR-11", modes=BOTH, hint="Not every server gives its error an object, or its object a type: look at `error`.")
+async def an_error_without_a_type_is_a_plain_transport_error(case: Case) -> None:
+    """An error that is no more than a text, as compatible servers send it, raises `ModelTransportError`."""
+    if all(rejection.body is None for rejection in case.wire.rejections().values()):
+        case.not_applicable("no server is known that words errors of this wire in its own way")
+    for what, body in _UNTYPED.items():
+        for form, reply in in_band(case, Failure(500, body=body)).items():
+            case.answers(reply)
+            with about(f"{what} as the error, in the form {form!r}"):
+                require_kind(case, await case.call(), ModelTransportError)
 
 
 @check("ERR-11", modes=BOTH, hint="A type that is not known is still an error: the plain kind, not a normal end.")

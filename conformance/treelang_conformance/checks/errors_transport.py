@@ -6,6 +6,7 @@ A timeout of the client's connection pool (ERR-3) is not played: only its owner 
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 from treelang import ModelConnectionError, ModelTimeoutError
 from treelang_conformance.case import Case
@@ -118,17 +119,16 @@ async def _require_connection_error_at(case: Case, url: str) -> None:
     )
 
 
-_ENDINGS: dict[str, tuple[Place, Step]] = {
-    f"{word}-{place}": (place, step) for place in Place for word, step in (("closed", Close()), ("reset", Reset()))
-}
+_ENDINGS: dict[str, Step] = {"a close": Close(), "a reset": Reset()}
 
 
-@check("ERR-4", modes=BOTH, over=_ENDINGS, hint=_FAULTS)
-async def a_lost_connection_is_a_connection_error(case: Case, ending: tuple[Place, Step]) -> None:
+@check("ERR-4", modes=BOTH, hint=_FAULTS)
+async def a_lost_connection_is_a_connection_error(case: Case) -> None:
     """A connection that the provider closes or resets before the answer is whole raises `ModelConnectionError`."""
-    place, step = ending
-    case.answers(answered_until(case, place, step))
-    require_kind(case, await case.call(), ModelConnectionError)
+    for place, (name, step) in itertools.product(Place, _ENDINGS.items()):
+        case.answers(answered_until(case, place, step))
+        with about(f"{name} {place}"):
+            require_kind(case, await case.call(), ModelConnectionError)
 
 
 @check(

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import copy
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from typing import cast
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
 
 from treelang import ModelConnectionError, ModelTimeoutError, ProviderResponseError
 from treelang_conformance.case import Case
+from treelang_conformance.checks._interrupted import settle
 from treelang_conformance.checks._vocabulary import (
     ANSWER,
     FAILURES,
     ReplyMaker,
+    about,
     error_event,
     events_to_first_text,
     opened,
@@ -59,6 +64,27 @@ def _nothing_logged(case: Case) -> Iterator[None]:
     case.require(not told, expected="nothing to be logged", happened=f"these loggers spoke: {', '.join(told)}")
 
 
+_AT_ONCE_SECONDS = 1.0
+"""How long the provider may take to notice what the client has done already."""
+
+
+async def _require_released_at_once(case: Case) -> None:
+    """The provider sees the connection released by what has been done so far, and by nothing that would come later.
+
+    A client's event loop needs some turns to close a socket. Then it stands still, until the provider has noticed.
+    """
+    await settle()
+    waiting = asyncio.wait_for(case.provider.released(), _AT_ONCE_SECONDS * case.patience)
+    with ThreadPoolExecutor(1) as elsewhere:
+        late = elsewhere.submit(asyncio.run, waiting).exception()  # blocks this loop, which is the point
+    case.require(
+        late is None,
+        expected="the connection to be released when closing has returned",
+        happened="the provider still saw it held, though the event loop had had its turns",
+        hint="Await the closing of the response; leave it neither to a timer nor to a task in the background.",
+    )
+
+
 _HOLD_THE_RESPONSE = "Hold the SDK's response in an async with inside the generator: a bare async for leaves it open."
 
 
@@ -68,7 +94,7 @@ async def closing_early_releases_the_connection(case: Case, all_sent: bool) -> N
     with _nothing_logged(case):
         async with _begun(case, all_sent=all_sent) as stream:
             await case.within(stream.aclose(), "aclose() to return")
-            await require_released(case)
+            await _require_released_at_once(case)
             after = [chunk async for chunk in stream]
         await require_nothing_left(case)
     case.require(not after, expected="no chunk after aclose()", happened=f"{after!r} was yielded")
@@ -85,7 +111,7 @@ async def leaving_an_aclosing_block_releases_the_connection(case: Case) -> None:
             async with contextlib.aclosing(stream):
                 async for _ in stream:
                     break
-        await require_released(case)
+        await _require_released_at_once(case)
         await require_nothing_left(case)
 
 
@@ -157,35 +183,42 @@ async def a_stream_that_fails_leaves_nothing_open(case: Case, failure: ReplyMake
     await require_nothing_left(case)
 
 
-_CONSUMERS_OWN: dict[str, type[Exception]] = {
-    "ValueError": ValueError,
-    "KeyError": KeyError,
-    "RuntimeError": RuntimeError,
-    "TimeoutError": TimeoutError,
-    "ConnectionError": ConnectionError,
-    "OSError": OSError,
-    "UnicodeError": UnicodeError,
-    "ProviderResponseError": ProviderResponseError,
-    "ModelTimeoutError": ModelTimeoutError,
-    "ModelConnectionError": ModelConnectionError,
-}
+_CONSUMERS_OWN: tuple[type[Exception], ...] = (
+    ValueError,
+    KeyError,
+    RuntimeError,
+    TimeoutError,
+    ConnectionError,
+    OSError,
+    UnicodeError,
+    ProviderResponseError,
+    ModelTimeoutError,
+    ModelConnectionError,
+)
 _KEEP_YIELD_OUTSIDE = "Put no yield inside the block that translates the SDK's exceptions."
 
 
-@check("STR-14", modes=_STREAM, over=_CONSUMERS_OWN, hint=_KEEP_YIELD_OUTSIDE)
-async def what_the_consumer_throws_in_comes_out_unchanged(case: Case, kind: type[Exception]) -> None:
-    """An exception thrown into the iterator leaves it as the same object, without a cause, and releases the stream."""
+@check("STR-14", modes=_STREAM, hint=_KEEP_YIELD_OUTSIDE)
+async def what_the_consumer_throws_in_comes_out_unchanged(case: Case) -> None:
+    """An exception thrown into the iterator leaves it as it was and as the same object, and releases the stream."""
+    for kind in _CONSUMERS_OWN:
+        with about(f"a {kind.__name__} thrown in"):
+            await _require_thrown_out(case, kind("the consumer's own"))
+
+
+async def _require_thrown_out(case: Case, thrown: Exception) -> None:
+    before = _marks(thrown)
     async with _begun(case) as stream:
         if not hasattr(stream, "athrow"):
             case.not_applicable("nothing can be thrown into this iterator")
-        thrown = kind("the consumer's own")
         caught = await _thrown_out(stream, thrown)
         await require_released(case)
     case.require(
-        caught is thrown and thrown.__cause__ is None and thrown.args == ("the consumer's own",),
-        expected=f"the very {kind.__name__} that was thrown in",
+        caught is thrown,
+        expected=f"the very {type(thrown).__name__} that was thrown in",
         happened="the stream ended" if caught is None else f"{type_name(caught)} was raised",
     )
+    _require_unmarked(case, thrown, before)
 
 
 async def _thrown_out(stream: AsyncGenerator[str, None], error: Exception) -> BaseException | None:
@@ -197,17 +230,41 @@ async def _thrown_out(stream: AsyncGenerator[str, None], error: Exception) -> Ba
     return None
 
 
-@check("STR-14", modes=_STREAM, over=_CONSUMERS_OWN, hint=_KEEP_YIELD_OUTSIDE)
-async def what_the_consumer_raises_in_its_loop_passes_unchanged(case: Case, kind: type[Exception]) -> None:
+@check("STR-14", modes=_STREAM, hint=_KEEP_YIELD_OUTSIDE)
+async def what_the_consumer_raises_in_its_loop_passes_unchanged(case: Case) -> None:
     """An exception that the consumer raises between two chunks leaves its loop unchanged, and releases the stream."""
-    raised = kind("the consumer's own")
+    for kind in _CONSUMERS_OWN:
+        with about(f"a {kind.__name__} raised in the loop"):
+            await _require_passed_through(case, kind("the consumer's own"))
+
+
+async def _require_passed_through(case: Case, raised: Exception) -> None:
+    before = _marks(raised)
     try:
         async with _begun(case):
             raise raised
-    except kind as caught:
+    except type(raised) as caught:
         case.require(
-            caught is raised and raised.__cause__ is None,
-            expected=f"the very {kind.__name__} that was raised",
+            caught is raised,
+            expected=f"the very {type(raised).__name__} that was raised",
             happened=f"another {type_name(caught)} came out",
         )
+    _require_unmarked(case, raised, before)
     await require_released(case)
+
+
+def _marks(error: Exception) -> dict[str, Any]:
+    """What can be changed of an exception that is passed on as the same object; notes are among its attributes."""
+    attributes = {name: copy.copy(value) for name, value in vars(error).items()}
+    return {"args": error.args, "__cause__": error.__cause__, **attributes}
+
+
+def _require_unmarked(case: Case, error: Exception, before: dict[str, Any]) -> None:
+    after = _marks(error)
+    changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    case.require(
+        not changed,
+        expected=f"the consumer's {type(error).__name__} as it was",
+        happened=f"the transport has changed its {', '.join(changed)}",
+        hint="It is the consumer's own: add no note to it, and give it no cause, provider or other attribute.",
+    )

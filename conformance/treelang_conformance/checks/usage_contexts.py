@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 from collections.abc import AsyncIterator
 
 from treelang import ModelUsage
@@ -18,7 +19,7 @@ from treelang_conformance.checks._usage import (
 from treelang_conformance.checks._vocabulary import (
     FAILURES,
     SHORT_TIMEOUT,
-    ReplyMaker,
+    about,
     events_to_first_text,
     held,
     opened,
@@ -46,17 +47,18 @@ async def consuming_resets(case: Case) -> None:
 @check(
     "USE-5",
     modes=BOTH,
-    over=FAILURES,
     requires=USAGE,
     hint="Clear the usage as the first thing that a call does, before the request is even looked at.",
 )
-async def a_failed_call_clears_what_an_earlier_one_left(case: Case, failure: ReplyMaker) -> None:
-    """After a call that failed without usage, nothing of an earlier call's is left."""
-    await leave_usage_behind(case)
-    case.answers(failure(case))
-    outcome = await case.call()
-    case.require(outcome.error, expected="the call to fail", happened=str(outcome))
-    require_nothing_reported(case, outcome.usage)
+async def a_failed_call_clears_what_an_earlier_one_left(case: Case) -> None:
+    """After a call that failed without usage, in whatever way, nothing of an earlier call's is left."""
+    for name, failure in FAILURES.items():
+        await leave_usage_behind(case)
+        case.answers(failure(case))
+        with about(f"the failure {name!r}"):
+            outcome = await case.call()
+            case.require(outcome.error, expected="the call to fail", happened=str(outcome))
+            require_nothing_reported(case, outcome.usage)
 
 
 @check(
@@ -147,6 +149,18 @@ async def a_call_elsewhere_leaves_this_tasks_usage_alone(case: Case) -> None:
     case.answers(Answer.of("An oak.", usage=Usage(23, 29)))
     require_usage(case, await asyncio.create_task(case.call()), Usage(23, 29))
     require_counters(case, case.usage(await case.transport()), Usage(11, 7))
+
+
+@check("USE-6", modes=BOTH, requires=USAGE, hint=_CONTEXT_VARIABLE)
+async def usage_belongs_to_a_context_and_not_to_a_task(case: Case) -> None:
+    """A call's usage is found in the context that the call was made in, by whoever runs there, and in no other."""
+    transport = await case.transport()
+    elsewhere = contextvars.copy_context()
+    for usage, context in {Usage(11, 7): elsewhere, Usage(23, 29): contextvars.copy_context()}.items():
+        case.answers(Answer.of("A redwood.", usage=usage))
+        await asyncio.create_task(case.invoke(), context=context)
+    require_nothing_reported(case, case.usage(transport))
+    require_counters(case, elsewhere.run(case.usage, transport), Usage(11, 7))
 
 
 @check(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import AsyncIterator
+
 from treelang import ModelTransport
 from treelang_conformance.case import Case
 from treelang_conformance.clauses import WIRING
@@ -22,6 +25,7 @@ async def the_transport_reaches_the_provider(case: Case) -> None:
         expected="the factory to return a transport, with complete() and stream()",
         happened=f"it returned a {type(transport).__name__}",
     )
+    _require_stream(case, transport)
     answer = Answer.of("A redwood.")
     case.answers(answer)
     outcome = await case.call()
@@ -33,3 +37,16 @@ async def the_transport_reaches_the_provider(case: Case) -> None:
     )
     case.read()
     case.require_text(outcome, answer.text)
+
+
+def _require_stream(case: Case, transport: ModelTransport) -> None:
+    """`stream` gives an asynchronous iterator; this one is never begun, so it leaves nothing to close."""
+    stream: object = transport.stream(case.request())
+    if inspect.iscoroutine(stream):
+        stream.close()
+    case.require(
+        isinstance(stream, AsyncIterator),
+        expected="stream(request) to return an asynchronous iterator without being awaited",
+        happened=f"it returned a {type(stream).__name__}",
+        hint="Write it as `async def stream(self, request)` with `yield`, or as a plain `def` that returns one.",
+    )

@@ -6,7 +6,7 @@ from collections import Counter
 
 from treelang_conformance.clauses import families
 from treelang_conformance.report import CheckOutcome, Report
-from treelang_conformance.reports.table import unchecked_clauses
+from treelang_conformance.reports.table import unchecked_clauses, wanted_families
 from treelang_conformance.reports.text import clause_title, short_failure_text, verdict
 
 
@@ -21,7 +21,10 @@ def to_markdown(report: Report) -> str:
         "|---|---:|---:|---:|---:|---:|",
     ]
     shown = (CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.NOT_APPLICABLE)
+    wanted = wanted_families([report])
     for family in families():
+        if family.id not in wanted:
+            continue
         checks = [check for clause in report.clauses if clause.family == family.id for check in clause.checks]
         found = Counter(check.outcome for check in checks)
         cells = [str(found[outcome]) for outcome in shown]

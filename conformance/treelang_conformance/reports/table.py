@@ -33,7 +33,10 @@ def results_table(reports: Sequence[Report]) -> Table:
             no_wrap=True,
             justify="right",
         )
+    wanted = wanted_families(reports)
     for family in families():
+        if family.id not in wanted:
+            continue
         judged = ([clause for clause in report.clauses if clause.family == family.id] for report in reports)
         cells = [_cell((check for clause in clauses for check in clause.checks), columns) for clauses in judged]
         table.add_row(Text(f"{family.id} {family.title.partition(' (')[0]}"), *cells)
@@ -41,11 +44,21 @@ def results_table(reports: Sequence[Report]) -> Table:
 
 
 def unchecked_clauses(reports: Iterable[Report]) -> list[str]:
-    """The ids of the clauses for which the kit has no check, in the contract's order."""
+    """The ids of the clauses for which the kit has no check, in the contract's order; none where some were selected."""
     found = {
-        clause.id: None for report in reports for clause in report.clauses if clause.outcome is ClauseOutcome.UNCHECKED
+        clause.id: None
+        for report in reports
+        for clause in report.clauses
+        if clause.outcome is ClauseOutcome.UNCHECKED and report.selection is None
     }
     return list(found)
+
+
+def wanted_families(reports: Iterable[Report]) -> set[str]:
+    """The ids of the families that a run is about: all of them, or those that the selection touches."""
+    return {
+        clause.family for report in reports for clause in report.clauses if report.selection is None or clause.checks
+    }
 
 
 def _cell(checks: Iterable[CheckResult], columns: Sequence[tuple[str, int]]) -> Text:

@@ -62,6 +62,7 @@ class NDJSONWire:
     stream_type = "application/x-ndjson"
     finishes = frozenset(DONE)
     completion_sign = EventKind.TERMINAL
+    highest_temperature = 2.0
     has_json_mode = False
     has_running_usage = False
 

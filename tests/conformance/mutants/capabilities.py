@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import socket
 
-from tests.conformance.mutants.completion import RequestMutation
 from tests.conformance.mutants.mutation import CHAT, MESSAGES, Mutation, mutant
+from tests.conformance.mutants.requests import RequestMutation
 from treelang import ModelCapabilities, ModelRequest
 from treelang.transports.request import CheckedRequest
 

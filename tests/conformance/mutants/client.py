@@ -224,6 +224,11 @@ class Response:
         """The whole body."""
         return b"".join([data async for data in self.iter_bytes()])
 
+    async def close(self) -> None:
+        """Read no more of the body: its connection is given up, unless it was read whole."""
+        if not self._connection.reusable:
+            self._connection.abort()
+
     async def iter_bytes(self) -> AsyncIterator[bytes]:
         """The body as it comes."""
         chunked = self.headers.get("transfer-encoding") == "chunked"

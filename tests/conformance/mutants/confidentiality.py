@@ -24,6 +24,7 @@ from treelang import (
     ModelConnectionError,
     ModelRequest,
     ModelRequestError,
+    ModelTimeoutError,
     ModelTransportError,
     ProviderResponseError,
 )
@@ -101,6 +102,22 @@ class NotesTheRequestOfALostConnection(Mutation):
         except ModelConnectionError as error:
             error.add_note(f"The request was {request}.")
             raise
+
+
+@mutant("SEC-1", wires=(CHAT, MESSAGES))
+class NotesTheRequestOfATimeout(ErrorMutation):
+    """The error for a timeout in a stream has a note that quotes the request."""
+
+    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
+        self._asked = request
+        async with contextlib.aclosing(super()._stream(request)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
+        if isinstance(error, ModelTimeoutError) and moment is not Moment.COMPLETING:
+            error.add_note(f"The request was {self._asked}.")
+        return error
 
 
 @mutant("SEC-1")

@@ -1,11 +1,11 @@
-"""Mutants of ERR-1 to ERR-5, ERR-10 to ERR-12, ERR-14, ERR-16: what a failure is raised as."""
+"""Mutants of ERR-1 to ERR-5, ERR-10, ERR-11, ERR-14, ERR-16: what a failure is raised as."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import AsyncGenerator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 from tests.conformance.mutants.client import Connection, LeanClient, Response
 from tests.conformance.mutants.mutation import (
@@ -23,7 +23,6 @@ from treelang import (
     ModelAuthenticationError,
     ModelConnectionError,
     ModelRateLimitError,
-    ModelRequest,
     ModelTimeoutError,
     ModelTransportError,
     ProviderResponseError,
@@ -170,7 +169,7 @@ class TakesAnEmpty401ForALostLine(Mutation):
     response_class = _EmptyFailure
 
 
-# --- ERR-3, ERR-4, ERR-12: the line ---
+# --- ERR-3 and ERR-4: the line ---
 
 
 class _ConnectsOrFails(LeanClient):
@@ -256,19 +255,6 @@ class TakesAnUnknownHostForAnotherError(Mutation):
     translator_class = _UnknownHostIsOther
 
 
-@mutant("ERR-12", "STR-14")
-class TranslatesTheConsumersTimeout(Mutation):
-    """A plain `TimeoutError` that the consumer throws into a stream comes out as the provider's."""
-
-    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
-        async with contextlib.aclosing(super()._stream(request)) as chunks:
-            async for chunk in chunks:
-                try:
-                    yield chunk
-                except TimeoutError as error:
-                    raise ModelTimeoutError("The provider is slow.", provider=self._provider) from error
-
-
 # --- ERR-10, ERR-11, ERR-16: odd failures ---
 
 
@@ -281,6 +267,42 @@ class TrustsTheFieldsBesideTheText(Mutation):
             if name in event and event[name] is not None:
                 len(event[name]) if name != "index" else range(event[name])
         return super()._read_event(event, answer, usage)
+
+
+@mutant("ERR-10", wires=(CHAT, RESPONSES, MESSAGES))
+class LooksUpATypeUnasked(Mutation):
+    """A completion lets a `TypeError` out where the type of an item of its content is no text but a list."""
+
+    def _read_completion(self, body: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
+        for item in _items(body):
+            if isinstance(item, dict) and item.get("type") in _SKIPPED:
+                answer.malformed = "it has an item that is not known"
+        return super()._read_completion(body, answer, usage)
+
+
+_SKIPPED = frozenset({"x_never_sent"})
+
+
+def _items(body: dict[str, Any]) -> list[Any]:
+    match body:
+        case {"choices": [{"message": {"content": list(items)}}]} | {"output": list(items)} | {"content": list(items)}:
+            return items
+    return []
+
+
+class _LooksUpTheCode(ErrorTranslator):
+    def in_band_error(self, body: Any) -> ProviderResponseError:
+        match body:
+            case {"error": {"type": kind}} if kind in _SKIPPED:
+                return self.unusable("its error is not known")
+        return super().in_band_error(body)
+
+
+@mutant("ERR-10", wires=(CHAT, MESSAGES))
+class LooksUpTheTypeOfAnErrorUnasked(Mutation):
+    """An error in-band lets a `TypeError` out where its type is no text but a list."""
+
+    translator_class = _LooksUpTheCode
 
 
 @mutant("ERR-10", wires=(CHAT, MESSAGES))
@@ -322,6 +344,20 @@ class TakesAnErrorBodyForAnInvalidAnswer(ErrorMutation):
     def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
         in_band = moment is Moment.COMPLETING and type(error) is ModelTransportError and error.status_code is None
         return remade(error, ProviderResponseError) if in_band else error
+
+
+class _WantsAnObject(ErrorTranslator):
+    def raise_in_band(self, body: Any) -> NoReturn:
+        if isinstance(body, dict) and isinstance(body.get("error"), str):
+            raise self.unusable("it has no choices")
+        super().raise_in_band(body)
+
+
+@mutant("ERR-11", wires=(CHAT, RESPONSES))
+class TakesATextForNoError(Mutation):
+    """An error in-band that is a text is raised as an answer that cannot be used."""
+
+    translator_class = _WantsAnObject
 
 
 class _BrokenFailure(Response):

@@ -234,6 +234,16 @@ class WaitsForRateLimitsAlone(ErrorMutation):
         return error if error.status_code in (429, 503) else remade(error, retry_after=None)
 
 
+@mutant("ERR-8", wires=(CHAT, MESSAGES))
+class CapsAWaitExceptForRateLimits(ErrorMutation):
+    """`retry_after` is a minute at most for all but 429."""
+
+    def changed(self, error: ProviderResponseError, moment: Moment) -> BaseException:
+        if error.retry_after is None or error.status_code == 429:
+            return error
+        return remade(error, retry_after=min(error.retry_after, 60))
+
+
 @mutant("ERR-8")
 class RoundsAWaitInAStream(ErrorMutation):
     """A stream's `retry_after` is a whole number of seconds."""

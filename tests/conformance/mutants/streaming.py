@@ -1,10 +1,9 @@
-"""Mutants of STR: which chunks come and when, how streams end, and what is left of them."""
+"""Mutants of STR: which chunks come and when, and how streams end; what comes after the end is in `afterwards`."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
@@ -31,9 +30,6 @@ from treelang import (
     UsageRecord,
 )
 from treelang.transports.answer import AnswerState
-
-_log = logging.getLogger(__name__)
-_log.addHandler(logging.NullHandler())
 
 # --- STR-1 and STR-2: the chunks ---
 
@@ -315,51 +311,6 @@ class TakesAStallForALostLine(ErrorMutation):
         return remade(error, ModelConnectionError) if stalled else error
 
 
-# --- STR-10: closing early ---
-
-
-@mutant("STR-10", wires=(CHAT, MESSAGES), touches={"CAN-8": "a consumer that is cancelled closes its stream early"})
-class LeavesClosingToTheCollector(Mutation):
-    """A stream that is closed early drops the generator under it without closing that."""
-
-    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
-        async for chunk in super()._stream(request):
-            yield chunk
-
-
-@mutant("STR-10")
-class WarnsOfAnEarlyClose(Mutation):
-    """Closing a stream early logs a warning."""
-
-    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
-        async with contextlib.aclosing(super()._stream(request)) as chunks:
-            try:
-                async for chunk in chunks:
-                    yield chunk
-            except GeneratorExit:
-                _log.warning("A stream was not read to its end.")
-                raise
-
-
-class _KeepsWhatIsClosedEarly(LeakingClient):
-    def leaks(self, connection: Connection, leaving: BaseException | None) -> bool:
-        return isinstance(leaving, GeneratorExit)
-
-
-@mutant(
-    "STR-10",
-    touches={
-        "CAN-3": "it closes streams early too, and cancels the closing",
-        "CAN-8": "a consumer that is cancelled closes its stream early",
-        "STR-14": "it asks what becomes of the connection too",
-    },
-)
-class KeepsTheConnectionOfAStreamClosedEarly(Mutation):
-    """The connection of a stream that is closed early is not released."""
-
-    client_class = _KeepsWhatIsClosedEarly
-
-
 # --- STR-11 to STR-13: streams beside each other, streams that fail, long streams ---
 
 
@@ -436,54 +387,3 @@ class RemembersEveryChunk(ChunkMutation):
         async for chunk in chunks:
             yielded.append(chunk)
             yield chunk
-
-
-# --- STR-14 and STR-15: the consumer's exceptions, and what follows the end ---
-
-
-@mutant("STR-14", wires=(CHAT, MESSAGES))
-class TranslatesTheConsumersConnectionError(Mutation):
-    """A `ConnectionError` that the consumer throws in comes out as the provider's."""
-
-    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
-        async with contextlib.aclosing(super()._stream(request)) as chunks:
-            async for chunk in chunks:
-                try:
-                    yield chunk
-                except ConnectionError as error:
-                    raise ModelConnectionError("The connection was lost.", provider=self._provider) from error
-
-
-@mutant("STR-14")
-class TakesTheConsumersKeyErrorForTheEnd(Mutation):
-    """A `KeyError` that the consumer throws in ends the stream quietly."""
-
-    async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
-        async with contextlib.aclosing(super()._stream(request)) as chunks:
-            async for chunk in chunks:
-                try:
-                    yield chunk
-                except KeyError:
-                    return
-
-
-@mutant("STR-15", wires=(RESPONSES, MESSAGES))
-class ReadsOnToTheBodysEnd(Mutation):
-    """A stream goes on after the terminal event for as long as the body is open."""
-
-    def _read_event(self, event: dict[str, Any], answer: AnswerState, usage: UsageRecord) -> str:
-        text = super()._read_event(event, answer, usage)
-        answer.over = False
-        return text
-
-
-class _EndlessResponse(RecodedResponse):
-    def recoded(self, data: bytes) -> bytes:
-        return data.replace(b"data: [DONE]\n\n", b"")
-
-
-@mutant("STR-15")
-class DoesNotKnowDone(Mutation):
-    """A stream passes `[DONE]` over, and goes on for as long as the body is open."""
-
-    response_class = _EndlessResponse

@@ -7,7 +7,6 @@ import dataclasses
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from tests.conformance.mutants.completion import RequestMutation
 from tests.conformance.mutants.mutation import (
     CHAT,
     MESSAGES,
@@ -18,6 +17,7 @@ from tests.conformance.mutants.mutation import (
     mutant,
     remade,
 )
+from tests.conformance.mutants.requests import RequestMutation
 from treelang import (
     ErrorTranslator,
     ModelRequest,

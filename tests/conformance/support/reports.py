@@ -39,7 +39,12 @@ def result(identifier: str, outcome: CheckOutcome = CheckOutcome.PASSED) -> Chec
     )
 
 
-def report(*results: CheckResult, wiring: CheckOutcome = CheckOutcome.PASSED, problems: tuple[str, ...] = ()) -> Report:
+def report(
+    *results: CheckResult,
+    wiring: CheckOutcome = CheckOutcome.PASSED,
+    problems: tuple[str, ...] = (),
+    selection: tuple[str, ...] | None = None,
+) -> Report:
     """A report of these results; every other clause is unchecked."""
     return Report(
         kit_version="0.1.0",
@@ -49,6 +54,7 @@ def report(*results: CheckResult, wiring: CheckOutcome = CheckOutcome.PASSED, pr
         environment=Environment(python="3.11.7", packages={"openai": "3.57.0"}),
         started=datetime(2026, 11, 30, 12, 0, tzinfo=UTC),
         seconds=1.5,
+        selection=selection,
         wiring=result("WIRING/it-is-wired", wiring),
         clauses=tuple(
             ClauseResult(

@@ -78,6 +78,14 @@ MALFORMED = [
     (request(messages=[{"role": PROMPT, "content": "x"}]), "messages[0].role must be system, user or assistant"),
     (request(messages=[{"role": [], "content": "x"}]), "messages[0].role must be system, user or assistant"),
     (request(messages=[{"role": "user", "content": None}]), "messages[0].content must be text"),
+    (
+        request(tools=[tool(description="\ud83c")]),
+        "tools[0].function.description must be text without lone surrogates",
+    ),
+    (
+        request(response_format=strict(description="\ud83c")),
+        "response_format.json_schema.description must be text without lone surrogates",
+    ),
     (request(messages=[{"role": "user", "content": "\ud800"}]), "messages[0].content must be text without lone"),
     (request(messages=[{"role": "user", "content": "x", PROMPT: 1}]), "messages[0] may have only the keys"),
     (request(**{PROMPT: 1}), "it may have only the keys"),

@@ -24,6 +24,7 @@ class AnthropicMessagesWire:
     stream_type = EVENT_STREAM
     finishes = frozenset(answers.FINISH_WORDS)
     completion_sign = EventKind.TERMINAL
+    highest_temperature = 1.0
     has_running_usage = True
     has_json_mode = False
 

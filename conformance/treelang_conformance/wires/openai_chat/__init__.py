@@ -25,6 +25,7 @@ class OpenAIChatWire:
     stream_type = EVENT_STREAM
     finishes = frozenset(answers.FINISH_WORDS)
     completion_sign = EventKind.FINISH  # some servers never send [DONE]
+    highest_temperature = 2.0
     has_running_usage = True
     has_json_mode = True
 

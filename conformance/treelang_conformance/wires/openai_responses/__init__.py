@@ -23,6 +23,7 @@ class OpenAIResponsesWire:
     stream_type = EVENT_STREAM
     finishes = frozenset(answers.ENDINGS)
     completion_sign = EventKind.TERMINAL
+    highest_temperature = 2.0
     has_json_mode = True
     has_running_usage = False
 

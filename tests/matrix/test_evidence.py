@@ -1,0 +1,24 @@
+"""The reports under matrix/evidence are of the checks that the kit has now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from treelang_conformance.registry import judging_checks
+from treelang_conformance.report import load_report
+from treelang_matrix.manifest import load_manifest
+
+ROOT = Path(__file__).parents[2]
+MANIFEST = load_manifest(ROOT / "matrix" / "providers.toml")
+REPORTS = [
+    Path(evidence.folder) / f"{adapter.id}.json" for evidence in MANIFEST.evidence for adapter in MANIFEST.adapters
+]
+
+
+@pytest.mark.parametrize("path", REPORTS, ids=str)
+def test_the_evidence_is_of_every_check_that_there_is(path: Path) -> None:
+    ran = {check.id for check in load_report(ROOT / path).checks()}
+    due = {check.id for check in judging_checks()}
+    assert (ran - due, due - ran) == (set(), set()), "the evidence is of other checks; renew it with: make evidence"
