@@ -1,7 +1,7 @@
-"""What looks like a credential: keys by their names, values by their form. It stands nowhere, whatever was opted in to.
+"""What looks like a credential, wherever in a text it stands: keys by their form, values by the names they have.
 
-Concealing too much costs a word in a trace; concealing too little costs a key. So doubtful cases are concealed. Every
-pattern takes time linear in the text, since the text may be anybody's.
+Concealing too much costs a word of a trace, concealing too little costs a key: doubtful cases are concealed. And as
+texts may be anybody's, all of it takes time linear in the text.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ REDACTED = "[REDACTED]"
 """What stands in the place of everything that is not shown."""
 
 _PARTS_OF_NAMES = re.compile(
-    r"api_?key|(access|account|client|encryption|host|license|master|private|secret|service|shared|signing|ssh|"
-    r"storage|subscription)_?key|auth_?key|passw|passphrase|passcode|secret|credential|authoriz|authentic|bearer|"
-    r"cookie|csrf|xsrf|connection_?string|session_?(id|key)|signature|token(?!i[sz])|mnemonic|seed_?phrase|"
-    r"(db|user)_?pass(?![a-z])"
+    r"api_?key|(access|account|auth|client|encryption|host|license|master|private|secret|service|session|shared|signing|"
+    r"ssh|storage|subscription)_?key|passw|passphrase|passcode|secret|credential|authoriz|authentic|bearer|cookie|csrf|"
+    r"xsrf|connection_?string|session_?id|signature|token(?!i[sz])|mnemonic|seed_?phrase|(db|user)_?pass(?![a-z])"
 )
 _WORDS_OF_NAMES = re.compile(
     r"(?<![a-z])(auth|dsn|jwt|oauth|otp|pass|passwd|pat|pin|psk|pwd|sas|sid|sig|totp)(?![a-z])"
@@ -47,45 +46,49 @@ def is_count_name(name: str) -> bool:
     return bool(_COUNTS.search(words_of(name)))
 
 
-_FORMS = tuple(
-    re.compile(pattern)
-    for pattern in (
+_LONG_WORD = re.compile(r"[\w.:-]{10,}")
+_FORMS = re.compile(
+    r"""(?x)(?<![A-Za-z0-9])(?:
         # Keys that say by a prefix whose they are; where the prefix is a word as well, a digit has to follow.
-        r"(?<![A-Za-z0-9])(?:sk|csk|gsk|pcsk|tvly|pplx|nvapi|glpat|glptt|pypi|whsec|lin_api|dop_v1)[-_][\w-]{8,}",
-        r"(?<![A-Za-z0-9])(?:GOCSPX|github_pat|gh[oprsu]|lsv2|shp(?:at|ca|pa|ss)|xapp|xox[a-z])[-_][\w-]{8,}",
-        r"(?<![A-Za-z0-9])(?:ak|fw|hf|key|npm|ntn|pa|pk|r8|rk|secret|xai)[-_](?=[A-Za-z_-]{0,100}+[0-9])[\w-]{8,}",
-        r"(?<![A-Za-z0-9])(?:ABIA|ACCA|AIDA|AKIA|AROA|ASIA)[A-Z0-9]{12,}",
-        r"(?<![A-Za-z0-9])AIza[\w-]{20,}",
-        r"(?<![A-Za-z0-9])ya29\.[\w-]+",
-        r"(?<![A-Za-z0-9])SG\.[\w-]{8,}\.[\w-]{8,}",
-        r"(?<![A-Za-z0-9])[0-9]{6,20}:AA[\w-]{20,}",
-        r"(?<![A-Za-z0-9])eyJ[\w-]{8,}(?:\.[\w-]*+){0,4}",  # a JSON web token, or a part of one
-        r"(?s)-----BEGIN [A-Z0-9 ]*+-----.*?(?:-----END [A-Z0-9 ]*+-----|\Z)",
-    )
+        (?:sk|csk|gsk|pcsk|tvly|pplx|nvapi|glpat|glptt|pypi|whsec|lin_api|dop_v1)[-_][\w-]{8,}
+        | (?:GOCSPX|github_pat|gh[oprsu]|lsv2|shp(?:at|ca|pa|ss)|xapp|xox[a-z])[-_][\w-]{8,}
+        | (?:ak|fw|hf|key|npm|ntn|pa|pk|r8|rk|secret|xai)[-_](?=[A-Za-z_-]{0,100}+[0-9])[\w-]{8,}
+        | (?:ABIA|ACCA|AIDA|AKIA|AROA|ASIA)[A-Z0-9]{12,}
+        | AIza[\w-]{20,}
+        | ya29\.[\w-]+
+        | SG\.[\w-]{8,}\.[\w-]{8,}
+        | [0-9]{6,20}:AA[\w-]{20,}
+        | eyJ[\w-]{8,}(?:\.[\w-]*+){0,4}  # a JSON web token, or a part of one
+    )"""
 )
+_PEM = re.compile(r"(?s)-----BEGIN [A-Z0-9 ]*+-----.*?(?:-----END [A-Z0-9 ]*+-----|\Z)")
 
-# Credentials that are announced by the scheme of authentication, a header's name, or their place in a URL.
-_BEARER = re.compile(r"(?i)(?<![a-z0-9])(bearer)(\s+|%20|\+)[^\s\"'<>,;\\]{4,}")
+# Credentials that are announced by a scheme of authentication, a header's name, or their place in a URL.
+_BEARER = re.compile(r"(?i)(?<![a-z0-9])(bearer)(\s++|%20|\+)[^\s\"'<>,;\\]{4,}")
 _SCHEME = re.compile(
-    r"(?i)(?<![a-z0-9])(basic|bot|digest|negotiate|token)(\s+)(?=[a-z+/_.-]*+[0-9=])[^\s\"'<>,;\\]{8,}"
+    r"(?i)(?<![a-z0-9])(basic|bot|digest|negotiate|token)(\s++)(?=[a-z+/_.-]*+[0-9=])[^\s\"'<>,;\\]{8,}"
 )
-_BASE64 = re.compile(r"(?<![A-Za-z0-9])([Bb]asic)(\s+)(?=[A-Za-z]*?[a-z][A-Z])[A-Za-z0-9+/=_-]{8,}")
-_HEADER = re.compile(
-    r"(?im)(?<![a-z0-9])((?:proxy-)?authorization|(?:set-)?cookie)([\"'\\]*+\s*+[:=]\s*+)(?!b?\\*[\"'\[{(])\S[^\r\n]*"
-)
-_USER_INFO = re.compile(
-    r"(?<=://)(?:[^\s/?#@\"'<>]{0,1000}+@|[^\s/?#@:\"'<>]{0,1000}+:[^\s@\"'<>]{0,1000}+@)(?:[^\s/?#@\"'<>]{0,1000}+@)*+"
+_BASE64 = re.compile(r"(?<![A-Za-z0-9])([Bb]asic)(\s++)(?=[A-Za-z]*?[a-z][A-Z])[A-Za-z0-9+/=_-]{8,}")
+_HEADER = re.compile(r"(?im)(?<![a-z0-9])(authorization|cookie)([\"'\\]*+\s*+[:=]\s*+)(?!b?\\*[\"'\[{(])\S[^\r\n]*")
+_ANNOUNCED = (
+    (_BEARER, ("bearer",)),
+    (_SCHEME, ("basic", "bot", "digest", "negotiate", "token")),
+    (_BASE64, ("basic",)),
+    (_HEADER, ("authorization", "cookie")),
 )
 _QUERY = re.compile(r"(?i)(?<=[?&])((?:code|key|sig)=)[^\s&#\"'<>]+")
+_WITHOUT_SPACE = re.compile(r"[^\s\"'<>]{0,1000}")
 
 # A name and what is set for it, as it stands in JSON, `repr`, headers, queries, environments; and in XML.
-_ASSIGNMENT = re.compile(
-    r"""(?:(?<![\w.-])|(?<=%[0-9A-Fa-f]{2}))(?P<name>[\w.-]++(?:[ ]\w++){0,2})"""
-    r"""(?P<sign>\\*+["']?\s*+(?:=>|:=|:|=)\s*+|\\*+["']\s*+,\s*+(?=\\*+["'])|(?:%2[27])?%3[ADad](?:%20|\+|%2[27])*+)"""
-    r"""(?P<value>b?(?P<quote>\\*+["'])|[\[{(]|(?:[^\s&]|&(?![\w.%-]{1,100}=))++)"""
+_SIGN = re.compile(r"=>|:=|[:=]|%3[ADad]|(?<=[\"']),(?=\s*+\\*+[\"'])")
+_VALUE = re.compile(
+    r"(?:\s|%2[027]|\+)*+(?:b?(?P<quote>\\*+[\"'])|(?P<bracket>[\[{(])|(?:[^\s&]|&(?![\w.%-]{1,100}=))++)?+"
 )
-_ELEMENT = re.compile(r"<(?P<name>[\w.:-]++)(?P<sign>[^<>]{0,300}+>)(?P<value>[^<]++)")
-_LINE_BEGINS = re.compile(r"(?:\A|[\r\n])[\s>#-]*+(?:export\s+|set\s+)?\Z")
+_NAME_BACKWARDS = re.compile(r"[\w.-]++(?: [\w.-]++){0,2}")
+_LONGEST_NAME = 200
+_ELEMENT = re.compile(r"<([\w.:-]++)([^<>]{0,300}+>)([^<]++)")
+_LINE_BEGINS = re.compile(r"(?:\A|[\r\n])[\s>#-]*+(?:export\s+|set\s+)?[\w.-]*+\s*\Z")
+_BRACKET = re.compile(r"[\[{(\]})]")
 
 
 def conceal_credentials(text: str) -> str:
@@ -94,62 +97,77 @@ def conceal_credentials(text: str) -> str:
     Those are keys of known forms, and whatever is set under the name of a credential: in URLs, headers, environments,
     and in JSON, Python or XML that is part of the text.
     """
+    lower = text.lower()
     if "://" in text:
-        text = _QUERY.sub(rf"\1{REDACTED}", _USER_INFO.sub(f"{REDACTED}@", text))
-    for form in _FORMS:
-        text = form.sub(REDACTED, text)
-    for announced in (_BEARER, _SCHEME, _BASE64, _HEADER):
-        text = announced.sub(rf"\1\2{REDACTED}", text)
+        text = _QUERY.sub(rf"\1{REDACTED}", "://".join(_without_user_info(text)))
+    if "-----BEGIN" in text:
+        text = _PEM.sub(REDACTED, text)
+    text = _LONG_WORD.sub(lambda word: _FORMS.sub(REDACTED, word[0]), text)
+    for announced, words in _ANNOUNCED:
+        if any(word in lower for word in words):
+            text = announced.sub(rf"\1\2{REDACTED}", text)
     if "<" in text:
         text = _ELEMENT.sub(_conceal_element, text)
     return "".join(_without_assigned(text))
 
 
+def _without_user_info(text: str) -> Iterator[str]:
+    """The pieces between `://`, without the user and the password that a URL has there."""
+    first, *others = text.split("://")
+    yield first
+    for piece in others:
+        user_info, at, _ = _WITHOUT_SPACE.match(piece)[0].rpartition("@")  # type: ignore[index]  # it always matches
+        # A password may hold an unescaped slash; an `@` in a path follows no user.
+        if at and (":" in user_info.partition("/")[0] or not re.search("[/?#]", user_info)):
+            piece = REDACTED + piece[len(user_info) :]
+        yield piece
+
+
 def _conceal_element(match: re.Match[str]) -> str:
-    return f"<{match['name']}{match['sign']}{REDACTED}" if is_credential_name(match["name"]) else match[0]
+    return f"<{match[1]}{match[2]}{REDACTED}" if is_credential_name(match[1]) else match[0]
 
 
 def _without_assigned(text: str) -> Iterator[str]:
     """The text piece by piece, without the values that are set under the names of credentials."""
-    done = 0
-    while match := _ASSIGNMENT.search(text, done):
-        name, value, (start, end) = match["name"], match["value"], match.span("value")
-        if not is_credential_name(name) or (is_count_name(name) and value.rstrip(",;.)]}").isdigit()):
-            # What is set may itself begin with a name.
-            yield text[done:start]
-            done = start
+    done = position = 0
+    while sign := _SIGN.search(text, position):
+        position = sign.end()
+        name = _name_before(text, sign.start())
+        if not is_credential_name(name):
             continue
-        if match["quote"]:
-            end = _end_of_quoted(text, end, match["quote"])
-        elif value in ("[", "{", "("):
-            end = _end_of_bracket(text, end)
-        elif _LINE_BEGINS.search(text, max(0, match.start() - 20), match.start()):
-            end = _end_of_line(text, end)
-        yield text[done:start] + REDACTED
-        done = end
+        value = _VALUE.match(text, position)
+        if value is None or value.end() == position or _is_count(name, value[0]):
+            continue
+        yield text[done:position] + REDACTED
+        done = position = _end_of_value(text, sign, value)
     yield text[done:]
 
 
-def _end_of_line(text: str, position: int) -> int:
-    end = text.find("\n", position)
-    return len(text) if end < 0 else end
+def _name_before(text: str, position: int) -> str:
+    """The last words before a sign; a name may consist of several, as in `API key: ...`."""
+    backwards = text[max(0, position - _LONGEST_NAME) : position].rstrip("\"' \t\\")[::-1]
+    words = _NAME_BACKWARDS.match(backwards)
+    return words[0][::-1] if words else ""
 
 
-def _end_of_quoted(text: str, position: int, quote: str) -> int:
-    """Where a quoted value ends: at the same quote, escaped as it is and no more; else at the end of the text."""
-    closing = re.compile(r"(?<!\\)" + re.escape(quote))
-    match = closing.search(text, position)
-    return match.end() if match else len(text)
+def _is_count(name: str, value: str) -> bool:
+    return is_count_name(name) and value.strip(" ,;.)]}").isdigit()
 
 
-_BRACKET = re.compile(r"[\[{(\]})]")
-
-
-def _end_of_bracket(text: str, position: int) -> int:
-    """Where a value in brackets ends, or else the text."""
-    depth = 1
-    for match in _BRACKET.finditer(text, position):
-        depth += 1 if match[0] in "[{(" else -1
-        if depth == 0:
-            return match.end()
-    return len(text)
+def _end_of_value(text: str, sign: re.Match[str], value: re.Match[str]) -> int:
+    if quote := value["quote"]:
+        # The same quote, escaped as it is and no more.
+        closing = re.compile(r"(?<!\\)" + re.escape(quote)).search(text, value.end())
+        return closing.end() if closing else len(text)
+    if value["bracket"]:
+        depth = 1
+        for bracket in _BRACKET.finditer(text, value.end()):
+            depth += 1 if bracket[0] in "[{(" else -1
+            if depth == 0:
+                return bracket.end()
+        return len(text)
+    if _LINE_BEGINS.search(text, max(0, sign.start() - _LONGEST_NAME), sign.start()):
+        # A setting on a line of its own may consist of several words.
+        end = text.find("\n", value.end())
+        return len(text) if end < 0 else end
+    return value.end()

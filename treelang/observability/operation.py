@@ -39,7 +39,9 @@ class Operation:
         self._name = name
         self._redaction = redaction
         self._record = record
-        self._identity = {"call_id": secrets.token_hex(8), "parent_id": _current.get()}
+        self._call_id = secrets.token_hex(8)
+        parent = _current.get()
+        self._identity = {"call_id": self._call_id} | ({"parent_id": parent} if parent else {})
         self._attributes = dict(attributes)
         self._more: dict[str, Any] = {}
         self._began = 0.0
@@ -48,7 +50,7 @@ class Operation:
 
     def __enter__(self) -> Self:
         self.begin()
-        self._token = _current.set(self._identity["call_id"])
+        self._token = _current.set(self._call_id)
         return self
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
@@ -93,5 +95,6 @@ class Operation:
         self._tell(outcome or "completed", names | told)
 
     def _tell(self, step: str, attributes: Mapping[str, Any]) -> None:
-        shown = self._redaction.apply(attributes)
-        self._record(f"{self._name}.{step}", self._identity | (shown if isinstance(shown, dict) else {}))
+        shown = self._redaction.apply({name: value for name, value in attributes.items() if value is not None})
+        told = self._identity | shown if isinstance(shown, dict) else self._identity
+        self._record(f"{self._name}.{step}", told)

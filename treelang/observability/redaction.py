@@ -22,12 +22,16 @@ from treelang.observability.credentials import (
 _DEEPEST = 64
 """What is nested deeper is not looked through, and so not shown."""
 
-_MOST_VALUES = 20_000
-"""What an event holds beyond that number of values is not shown: it would hold up the call."""
+_MOST_VALUES = 10_000
+_MOST_CHARACTERS = 50_000
+"""What an event holds beyond that is not shown, since looking through it would hold up the call."""
+
+_MARGIN = 1_000
+"""How much more is left out where a text is cut, lest half of a credential remain that cannot be recognised."""
 
 _SHORTEST_KNOWN = 4
-_MOST_KNOWN = 1_000
-"""A credential is looked for elsewhere in its event if it has so many characters, and as one of so many."""
+_MOST_KNOWN = 32
+"""A credential is looked for elsewhere in its event if it has so many characters, and is one of so many."""
 
 _CONTENT = frozenset(
     {
@@ -105,20 +109,22 @@ class Redaction:
     def __init__(self, *, allow_content: bool = False) -> None:
         self.allow_content = allow_content
         self._known: dict[str, None] = {}
-        self._left = 0
+        self._values_left = 0
+        self._characters_left = 0
 
     def apply(self, value: Any) -> Any:
         """A copy of a value that is safe to show. It never raises, whatever the value is."""
-        self._left = _MOST_VALUES
+        self._values_left = _MOST_VALUES
+        self._characters_left = _MOST_CHARACTERS
         try:
             shown = self._show(value, 0)
-            return _replace(shown, self._known_pattern()) if self._known else shown
+            return _replace(shown, self._known_forms()) if self._known else shown
         except Exception:  # of a value that misbehaves when it is read
             return REDACTED
 
     def _show(self, value: Any, depth: int) -> Any:
-        self._left -= 1
-        if depth > _DEEPEST or self._left < 0:
+        self._values_left -= 1
+        if depth > _DEEPEST or self._values_left < 0:
             return REDACTED
         match value:
             case None | bool():
@@ -145,7 +151,7 @@ class Redaction:
         is_titled = is_credential_name(title)
         shown: dict[str, Any] = {}
         for key, item in value.items():
-            if self._left < 0:
+            if self._values_left < 0:
                 break
             name = _name(key)
             governing = title if is_titled and name.lower() in ("value", "content", "default") else name
@@ -156,7 +162,7 @@ class Redaction:
         shown: list[Any] = []
         first: Any = None
         for item in value:
-            if self._left < 0:
+            if self._values_left < 0:
                 break
             # Headers and variables are often pairs: `("Authorization", ...)`.
             if len(shown) == 1 and isinstance(first, str | bytes) and is_credential_name(_name(first)):
@@ -174,12 +180,15 @@ class Redaction:
         if not self.allow_content and _is_content_name(name):
             return None if value is None else REDACTED
         if isinstance(value, str) and depth == 1 and name in _OWN_WORDS:
-            return _encodable(conceal_credentials(value))
+            return self._conceal(str.__str__(value)[:_MARGIN])
         return self._show(value, depth)
 
     def _show_text(self, text: str, depth: int) -> str:
         if not self.allow_content and not _LABEL.fullmatch(text):
             return REDACTED if text else text
+        length = len(text)
+        if length > self._characters_left:
+            return f"{self._conceal(text[: self._characters_left])[:-_MARGIN]}... ({length} characters)"
         if depth < _DEEPEST and text.lstrip()[:1] in ("{", "["):
             try:
                 parsed = json.loads(text)
@@ -187,7 +196,12 @@ class Redaction:
                 parsed = None
             if parsed is not None and (shown := self._show(parsed, depth + 1)) != parsed:
                 return json.dumps(shown)
-        return _encodable(conceal_credentials(text))
+        return self._conceal(text)
+
+    def _conceal(self, text: str) -> str:
+        self._characters_left -= len(text)
+        # Halves of surrogate pairs can be encoded by no exporter.
+        return conceal_credentials(text).encode(errors="replace").decode()
 
     def _remember(self, value: Any, depth: int) -> None:
         """Know a credential again that was found under its name, wherever else it is told."""
@@ -205,17 +219,20 @@ class Redaction:
                 for item in value:
                     self._remember(item, depth + 1)
 
-    def _known_pattern(self) -> re.Pattern[str]:
+    def _known_forms(self) -> list[str]:
+        """The known credentials as they are, and as they stand in `repr`, JSON and URLs, longest first."""
         forms = {form for known in self._known for form in (known, repr(known)[1:-1], json.dumps(known)[1:-1])}
         forms |= {quote(known.encode(errors="replace"), safe="") for known in self._known}
-        return re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))))
+        return sorted(forms, key=len, reverse=True)
 
 
-def _replace(shown: Any, known: re.Pattern[str]) -> Any:
+def _replace(shown: Any, known: list[str]) -> Any:
     match shown:
         case str():
-            return known.sub(REDACTED, shown)
-        case int() | float() if not isinstance(shown, bool) and known.fullmatch(str(shown)):
+            for form in known:
+                shown = shown.replace(form, REDACTED)
+            return shown
+        case int() | float() if not isinstance(shown, bool) and str(shown) in known:
             return REDACTED
         case dict():
             return {_replace(name, known): _replace(item, known) for name, item in shown.items()}
@@ -237,8 +254,3 @@ def _name(key: Any) -> str:
 def _is_content_name(name: str) -> bool:
     last = words_of(name).strip("_").rpartition("_")[2]
     return last in _CONTENT or last.removesuffix("s") in _CONTENT or last.removesuffix("es") in _CONTENT
-
-
-def _encodable(text: str) -> str:
-    """The text without halves of surrogate pairs, which no exporter can encode."""
-    return text.encode(errors="replace").decode()
