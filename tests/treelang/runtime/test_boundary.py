@@ -29,6 +29,7 @@ from treelang.errors import (
     ASTTypeError,
     ASTValidationError,
     InvalidToolArgumentsError,
+    ProviderResponseError,
     ToolExecutionError,
     ToolNotFoundError,
 )
@@ -132,6 +133,28 @@ def test_a_tool_that_is_not_there_is_named_before_anything_is_called(raw: dict[s
     with pytest.raises(ToolNotFoundError, match="missing") as caught:
         run(raw, provider)
     assert caught.value.pointer == pointer
+    assert provider.calls == []
+
+
+def test_a_look_up_that_fails_is_the_providers_failure_with_its_place() -> None:
+    class Careless(Functions):
+        async def get_tool_definition(self, name: str) -> Any:
+            return {}[name]
+
+    words = r"^the look-up of the tool 'same' failed with KeyError \(at /body/1\)$"
+    with pytest.raises(ToolExecutionError, match=words) as caught:
+        run(program(value("x", 1), function("same", value("x", 1))), Careless())
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_definition_that_is_not_valid_names_the_tool() -> None:
+    class Careless(Functions):
+        def definition(self, name: str) -> dict[str, Any]:
+            return {"name": name, "input_schema": {"type": "object", "properties": 7}}
+
+    provider = Careless(same=lambda x: x)
+    with pytest.raises(ProviderResponseError, match="'same'"):
+        run(program(function("same", value("x", 1))), provider)
     assert provider.calls == []
 
 

@@ -296,6 +296,25 @@ async def test_whatever_a_tool_makes_of_the_cancellation_the_run_is_cancelled(
 
 
 @in_loop
+async def test_a_look_up_that_makes_nothing_of_the_cancellation_is_no_way_on(
+    visits: Visits, provider: Functions
+) -> None:
+    class Stubborn(Functions):
+        async def get_tool_definition(self, name: str) -> Any:
+            with contextlib.suppress(asyncio.CancelledError):
+                await visits.visit(name)
+            return self.definition(name)
+
+    stubborn = Stubborn(same=lambda x: x)
+    running = asyncio.create_task(evaluate(program(function("same", value("x", 1))), stubborn))
+    await visits.expect(1)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert stubborn.calls == []
+
+
+@in_loop
 async def test_a_run_in_a_task_that_was_cancelled_before_is_not_cancelled(visits: Visits, provider: Functions) -> None:
     visits.let_go.set()
 
