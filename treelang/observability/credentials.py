@@ -10,6 +10,7 @@ import functools
 import re
 import unicodedata
 from collections.abc import Iterator
+from urllib.parse import unquote
 
 REDACTED = "[REDACTED]"
 """What stands in the place of everything that is not shown."""
@@ -46,7 +47,10 @@ def is_count_name(name: str) -> bool:
     return bool(_COUNTS.search(words_of(name)))
 
 
-_LONG_WORD = re.compile(r"[\w.:-]{10,}")
+_BEGINS = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))"
+"""Where a word begins, also one behind a line break that is escaped."""
+
+_LONG_WORD = re.compile(r"(\\[bfnrt]|\\u[0-9A-Fa-f]{4})?([\w.:-]{10,})")
 _FORMS = re.compile(
     r"""(?x)(?<![A-Za-z0-9])(?:
         # Keys that say by a prefix whose they are; where the prefix is a word as well, a digit has to follow.
@@ -64,12 +68,12 @@ _FORMS = re.compile(
 _PEM = re.compile(r"(?s)-----BEGIN [A-Z0-9 ]*+-----.*?(?:-----END [A-Z0-9 ]*+-----|\Z)")
 
 # Credentials that are announced by a scheme of authentication, a header's name, or their place in a URL.
-_BEARER = re.compile(r"(?i)(?<![a-z0-9])(bearer)(\s++|%20|\+)[^\s\"'<>,;\\]{4,}")
+_BEARER = re.compile(rf"(?i){_BEGINS}(bearer)(\s++|%20|\+)[^\s\"'<>,;\\]{{4,}}")
 _SCHEME = re.compile(
-    r"(?i)(?<![a-z0-9])(basic|bot|digest|negotiate|token)(\s++)(?=[a-z+/_.-]*+[0-9=])[^\s\"'<>,;\\]{8,}"
+    rf"(?i){_BEGINS}(basic|bot|digest|negotiate|token)(\s++)(?=[a-z+/_.-]*+[0-9=])[^\s\"'<>,;\\]{{8,}}"
 )
-_BASE64 = re.compile(r"(?<![A-Za-z0-9])([Bb]asic)(\s++)(?=[A-Za-z]*?[a-z][A-Z])[A-Za-z0-9+/=_-]{8,}")
-_HEADER = re.compile(r"(?im)(?<![a-z0-9])(authorization|cookie)([\"'\\]*+\s*+[:=]\s*+)(?!b?\\*[\"'\[{(])\S[^\r\n]*")
+_BASE64 = re.compile(rf"{_BEGINS}([Bb]asic)(\s++)(?=[A-Za-z]*?[a-z][A-Z])[A-Za-z0-9+/=_-]{{8,}}")
+_HEADER = re.compile(rf"(?im){_BEGINS}(authorization|cookie)([\"'\\]*+\s*+[:=]\s*+)(?!b?\\*[\"'\[{{(])\S[^\r\n]*")
 _ANNOUNCED = (
     (_BEARER, ("bearer",)),
     (_SCHEME, ("basic", "bot", "digest", "negotiate", "token")),
@@ -85,10 +89,12 @@ _VALUE = re.compile(
     r"(?:\s|%2[027]|\+)*+(?:b?(?P<quote>\\*+[\"'])|(?P<bracket>[\[{(])|(?:[^\s&]|&(?![\w.%-]{1,100}=))++)?+"
 )
 _NAME_BACKWARDS = re.compile(r"[\w.-]++(?: [\w.-]++){0,2}")
-_LONGEST_NAME = 200
+_ESCAPE = re.compile(r"\\+(?:u([0-9A-Fa-f]{4})|[bfnrt])")
+_LONGEST_NAME = 100
 _ELEMENT = re.compile(r"<([\w.:-]++)([^<>]{0,300}+>)([^<]++)")
 _LINE_BEGINS = re.compile(r"(?:\A|[\r\n])[\s>#-]*+(?:export\s+|set\s+)?[\w.-]*+\s*\Z")
-_BRACKET = re.compile(r"[\[{(\]})]")
+_QUOTE = re.compile(r"\\*+[\"']")
+_QUOTE_OR_BRACKET = re.compile(r"(?P<quote>\\*+[\"'])|[\[{(\]})]")
 
 
 def conceal_credentials(text: str) -> str:
@@ -102,7 +108,7 @@ def conceal_credentials(text: str) -> str:
         text = _QUERY.sub(rf"\1{REDACTED}", "://".join(_without_user_info(text)))
     if "-----BEGIN" in text:
         text = _PEM.sub(REDACTED, text)
-    text = _LONG_WORD.sub(lambda word: _FORMS.sub(REDACTED, word[0]), text)
+    text = _LONG_WORD.sub(lambda word: (word[1] or "") + _FORMS.sub(REDACTED, word[2]), text)
     for announced, words in _ANNOUNCED:
         if any(word in lower for word in words):
             text = announced.sub(rf"\1\2{REDACTED}", text)
@@ -145,8 +151,12 @@ def _without_assigned(text: str) -> Iterator[str]:
 
 def _name_before(text: str, position: int) -> str:
     """The last words before a sign; a name may consist of several, as in `API key: ...`."""
-    backwards = text[max(0, position - _LONGEST_NAME) : position].rstrip("\"' \t\\")[::-1]
-    words = _NAME_BACKWARDS.match(backwards)
+    before = text[max(0, position - _LONGEST_NAME) : position]
+    if "%" in before:
+        before = unquote(before)
+    if "\\" in before:
+        before = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)) if escape[1] else " ", before)
+    words = _NAME_BACKWARDS.match(before.rstrip("\"' \t\\")[::-1])
     return words[0][::-1] if words else ""
 
 
@@ -155,19 +165,33 @@ def _is_count(name: str, value: str) -> bool:
 
 
 def _end_of_value(text: str, sign: re.Match[str], value: re.Match[str]) -> int:
-    if quote := value["quote"]:
-        # The same quote, escaped as it is and no more.
-        closing = re.compile(r"(?<!\\)" + re.escape(quote)).search(text, value.end())
-        return closing.end() if closing else len(text)
+    if value["quote"]:
+        return _end_of_quoted(text, value.end(), value["quote"])
     if value["bracket"]:
-        depth = 1
-        for bracket in _BRACKET.finditer(text, value.end()):
-            depth += 1 if bracket[0] in "[{(" else -1
-            if depth == 0:
-                return bracket.end()
-        return len(text)
+        return _end_of_brackets(text, value.end())
     if _LINE_BEGINS.search(text, max(0, sign.start() - _LONGEST_NAME), sign.start()):
         # A setting on a line of its own may consist of several words.
         end = text.find("\n", value.end())
         return len(text) if end < 0 else end
     return value.end()
+
+
+def _end_of_quoted(text: str, position: int, opening: str) -> int:
+    """Where a text in quotes ends: at the same quote, escaped as often as the opening one."""
+    level = len(opening) - 1
+    for quote in _QUOTE.finditer(text, position):
+        # With each level of escaping, a backslash of the text itself has become twice as many.
+        if quote[0][-1] == opening[-1] and (len(quote[0]) - 1) % (2 * level + 2) == level:
+            return quote.end()
+    return len(text)
+
+
+def _end_of_brackets(text: str, position: int) -> int:
+    depth = 1
+    while depth and (token := _QUOTE_OR_BRACKET.search(text, position)):
+        position = token.end()
+        if token["quote"]:
+            position = _end_of_quoted(text, position, token["quote"])
+        else:
+            depth += 1 if token[0] in "[{(" else -1
+    return position if depth == 0 else len(text)

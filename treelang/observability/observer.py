@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from treelang.observability.logs import LoggingSink
-from treelang.observability.operation import Operation
+from treelang.observability.operation import Operation, enclosing
 from treelang.observability.redaction import Redaction
 from treelang.observability.sink import TraceSink
 from treelang.observability.transport import WatchedTransport
@@ -89,14 +89,13 @@ class Observability:
         return Operation(name, attributes, Redaction(allow_content=self.allow_content), self._record)
 
     def emit(self, event: str, **attributes: Any) -> None:
-        """Tell of something that just happened.
+        """Tell of something that just happened; the operation around it is named as its parent.
 
         Args:
             event: What happened, such as `arborist.fallback`.
             attributes: More about it; they are redacted.
         """
-        shown = Redaction(allow_content=self.allow_content).apply(attributes)
-        self._record(event, shown if isinstance(shown, dict) else {})
+        self._record(event, enclosing() | Redaction(allow_content=self.allow_content).attributes(attributes))
 
     def _record(self, event: str, attributes: Mapping[str, Any]) -> None:
         for sink in self._sinks:

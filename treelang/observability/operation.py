@@ -16,6 +16,12 @@ from treelang.observability.redaction import Redaction
 _current: ContextVar[str | None] = ContextVar("treelang_current_operation", default=None)
 
 
+def enclosing() -> dict[str, str]:
+    """What joins an event to the operation around it, if there is one."""
+    parent = _current.get()
+    return {} if parent is None else {"parent_id": parent}
+
+
 class Operation:
     """A call as its events tell it: `<name>.started`, and one of `completed`, `failed`, `cancelled` and others.
 
@@ -40,8 +46,7 @@ class Operation:
         self._redaction = redaction
         self._record = record
         self._call_id = secrets.token_hex(8)
-        parent = _current.get()
-        self._identity = {"call_id": self._call_id} | ({"parent_id": parent} if parent else {})
+        self._identity = {"call_id": self._call_id} | enclosing()
         self._attributes = dict(attributes)
         self._more: dict[str, Any] = {}
         self._began = 0.0
@@ -95,6 +100,5 @@ class Operation:
         self._tell(outcome or "completed", names | told)
 
     def _tell(self, step: str, attributes: Mapping[str, Any]) -> None:
-        shown = self._redaction.apply({name: value for name, value in attributes.items() if value is not None})
-        told = self._identity | shown if isinstance(shown, dict) else self._identity
-        self._record(f"{self._name}.{step}", told)
+        known = {name: value for name, value in attributes.items() if value is not None}
+        self._record(f"{self._name}.{step}", self._identity | self._redaction.attributes(known))

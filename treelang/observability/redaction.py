@@ -6,7 +6,7 @@ import functools
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from enum import Enum
 from typing import Any
 from urllib.parse import quote
@@ -112,20 +112,28 @@ class Redaction:
         self._values_left = 0
         self._characters_left = 0
 
+    def attributes(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """A copy of an event's attributes that is safe to show; the attributes have no content for a name."""
+        shown = self.apply(given)
+        return shown if isinstance(shown, dict) else {}
+
     def apply(self, value: Any) -> Any:
         """A copy of a value that is safe to show. It never raises, whatever the value is."""
         self._values_left = _MOST_VALUES
         self._characters_left = _MOST_CHARACTERS
-        try:
-            shown = self._show(value, 0)
-            return _replace(shown, self._known_forms()) if self._known else shown
-        except Exception:  # of a value that misbehaves when it is read
-            return REDACTED
+        shown = self._show(value, 0)
+        return _replace(shown, self._known_forms()) if self._known else shown
 
     def _show(self, value: Any, depth: int) -> Any:
         self._values_left -= 1
         if depth > _DEEPEST or self._values_left < 0:
             return REDACTED
+        try:
+            return self._show_kind(value, depth)
+        except Exception:  # of a value that misbehaves when it is read
+            return REDACTED
+
+    def _show_kind(self, value: Any, depth: int) -> Any:
         match value:
             case None | bool():
                 return value
@@ -158,18 +166,16 @@ class Redaction:
             shown[self._show_text(name, _DEEPEST)] = self._show_named(governing, item, depth + 1)
         return shown
 
-    def _show_items(self, value: Iterable[Any], depth: int) -> list[Any]:
+    def _show_items(self, value: Collection[Any], depth: int) -> list[Any]:
+        # Headers and variables are often pairs: `("Authorization", ...)`.
+        match value:
+            case [str() | bytes() as first, second] if is_credential_name(_name(first)):
+                return [self._show(first, depth + 1), self._show_named(_name(first), second, depth + 1)]
         shown: list[Any] = []
-        first: Any = None
         for item in value:
             if self._values_left < 0:
                 break
-            # Headers and variables are often pairs: `("Authorization", ...)`.
-            if len(shown) == 1 and isinstance(first, str | bytes) and is_credential_name(_name(first)):
-                shown.append(self._show_named(_name(first), item, depth + 1))
-            else:
-                shown.append(self._show(item, depth + 1))
-            first = item if len(shown) == 1 else first
+            shown.append(self._show(item, depth + 1))
         return shown
 
     def _show_named(self, name: str, value: Any, depth: int) -> Any:
@@ -189,7 +195,7 @@ class Redaction:
         length = len(text)
         if length > self._characters_left:
             return f"{self._conceal(text[: self._characters_left])[:-_MARGIN]}... ({length} characters)"
-        if depth < _DEEPEST and text.lstrip()[:1] in ("{", "["):
+        if depth < _DEEPEST and text.lstrip()[:1] in ("{", "[", '"'):
             try:
                 parsed = json.loads(text)
             except (ValueError, RecursionError):
@@ -213,8 +219,9 @@ class Redaction:
             case int() if not isinstance(value, bool) and value.bit_length() < 1024:
                 self._remember(str(int(value)), depth)
             case Mapping():
-                for item in value.values():
-                    self._remember(item, depth + 1)
+                for key, item in value.items():
+                    if is_credential_name(_name(key)):
+                        self._remember(item, depth + 1)
             case list() | tuple() | Set():
                 for item in value:
                     self._remember(item, depth + 1)
