@@ -77,6 +77,50 @@ def test_the_quick_way_and_the_careful_way_read_the_same(version: str, data: st.
 @versions
 @examples
 @given(data=st.data())
+def test_a_text_and_the_values_that_it_holds_are_read_the_same(version: str, data: st.DataObject) -> None:
+    raw = data.draw(damaged_programs[version].filter(lambda value: isinstance(value, dict)))
+    text = json.dumps(raw, indent=data.draw(st.integers(0, 2) | st.none()), ensure_ascii=data.draw(st.booleans()))
+
+    assert outcome(text) == outcome(json.loads(text))
+
+
+def outcome(source: Any) -> Program | tuple[str, str | None]:
+    try:
+        return parse(source)
+    except ASTValidationError as error:
+        return str(error), error.pointer
+
+
+NUMBERS = ["-0", "-0.0", "1E5", "5e-324", "1e-400", "1e400", "NaN", "-Infinity", "9" * 4300, "9" * 4301, "1.", "01"]
+TEXTS = ['"\\ud83d\\ude00"', '"\\ud800"', '"\ud800"', '"\n"', '"\\x"', '{"a": 1, "a": 2}', "tru", "\u00a01", "[1,]"]
+
+
+def refused(constant: str) -> None:
+    raise ValueError(f"{constant} is none of JSON's")
+
+
+@pytest.mark.parametrize("value", [*NUMBERS, *TEXTS])
+def test_a_value_is_read_from_text_as_pythons_decoder_reads_it(value: str) -> None:
+    text = f'{{"type": "program", "mode": "single", "body": [{{"type": "value", "name": "x", "value": {value}}}]}}'
+    try:
+        held = json.loads(text, parse_constant=refused)
+    except ValueError:
+        with pytest.raises(ASTValidationError, match="no valid JSON"):
+            parse(text)
+    else:
+        assert repr(outcome(text)) == repr(outcome(held))
+
+
+@pytest.mark.parametrize("key", ["type", "mode", "name"])
+def test_of_a_key_that_comes_twice_the_last_one_counts(key: str) -> None:
+    fields = '"type": "program", "mode": "single", "name": "n", "body": []'
+    for text in (f'{{"{key}": "parallel", {fields}}}', f'{{{fields}, "{key}": "parallel"}}'):
+        assert outcome(text) == outcome(json.loads(text))
+
+
+@versions
+@examples
+@given(data=st.data())
 def test_the_published_schema_accepts_what_the_models_accept(version: str, data: st.DataObject) -> None:
     raw = data.draw(damaged_programs[version])
     accepted = isinstance(raw, dict) and assembled(raw, version) is not None
