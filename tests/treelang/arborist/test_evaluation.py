@@ -482,8 +482,8 @@ def test_usage_is_summed_over_attempts_whatever_each_reported() -> None:
     script = [
         StructuredOutputUnsupportedError("no", provider="scripted"),
         ScriptedReply(("{}",), ModelUsage(100, 10, reported=True)),
-        ScriptedReply(("{",), ModelUsage()),
-        ScriptedReply((value_program(1),), ModelUsage(300, 30, reported=True)),
+        ScriptedReply(("{",), ModelUsage(300, 30, reported=True)),
+        ScriptedReply((value_program(1),), ModelUsage()),
     ]
     transport = ScriptedTransport(script, capabilities=ModelCapabilities(strict_json_schema=True))
 
