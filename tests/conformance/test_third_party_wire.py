@@ -61,7 +61,7 @@ def test_the_example_is_conformant_and_what_its_wire_cannot_express_is_not_appli
     assert "NDJSONTransport on ndjson: conformant" in output
     passed, failed, not_applicable = map(int, re.findall(r"^all +(\d+) +(\d+) +(\d+)", output, re.MULTILINE)[0])
     assert failed == 0
-    assert passed > 500
+    assert passed > 400
     assert not_applicable > 0
 
 

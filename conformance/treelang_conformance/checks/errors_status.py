@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from treelang import ModelTransportError
-from treelang_conformance.case import Case
+from treelang_conformance.case import CLIENT_TIMEOUT, Case
 from treelang_conformance.checks._faults import (
     BODIES,
     BROKEN_BODIES,
@@ -129,7 +129,8 @@ async def the_providers_own_code_is_on_the_error(case: Case) -> None:
 async def the_status_decides_even_when_the_body_breaks_off(case: Case, reply: ErrorReply) -> None:
     """Every failing status is raised as its kind when its body is cut, reset or stalls."""
     # Only a body that stalls is to meet the client's timeout, and many calls at once need time to get there.
-    transport = await case.transport(**({"timeout": 4 * SHORT_TIMEOUT} if reply is BROKEN_BODIES["stalled"] else {}))
+    stalls = reply is BROKEN_BODIES["stalled"]
+    transport = await case.transport(timeout=4 * SHORT_TIMEOUT if stalls else CLIENT_TIMEOUT)
     scripts = {f"status {status}": reply(case.wire, status) for status in STATUSES}
     outcomes = await call_each(case, scripts, transport)
     for status, (name, outcome) in zip(STATUSES, outcomes.items(), strict=True):
