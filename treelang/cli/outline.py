@@ -35,12 +35,7 @@ def count_nodes(program: Program) -> int:
 
 def called_tool(node: Node) -> str | None:
     """The tool that a node calls."""
-    match node:
-        case v1.TreeFunction(name=name):
-            return name.removeprefix("functions.")
-        case v2.TreeToolCall(tool=name):
-            return name
-    return None
+    return node.tool if isinstance(node, v1.TreeFunction | v2.TreeToolCall) else None
 
 
 def counted(count: int, noun: str) -> str:

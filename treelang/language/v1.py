@@ -27,6 +27,11 @@ class TreeFunction(Node):
     name: Name
     params: Nodes
 
+    @property
+    def tool(self) -> str:
+        """The tool's name; models put `functions.` before it, as they do with tools of their own."""
+        return self.name.removeprefix("functions.")
+
 
 class TreeConditional(Node):
     """Evaluates the condition, and then only the branch that it chooses; null where that branch is missing."""

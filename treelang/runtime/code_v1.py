@@ -70,8 +70,8 @@ class FormatV1:
         match site.node:
             case TreeValue(name=name, value=value):
                 return parameter(site.slots[name]) if name in site.slots else constant(value)
-            case TreeFunction(name=name):
-                return tool_call(name.removeprefix("functions."), None, codes, site.path, apart=True)
+            case TreeFunction(tool=name):
+                return tool_call(name, None, codes, site.path, apart=True)
             case TreeConditional():
                 return _conditional(codes)
             case TreeLambda(params=names):

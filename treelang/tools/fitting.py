@@ -24,7 +24,7 @@ def check_fit(program: Program, tools: Mapping[str, ToolDefinition]) -> None:
     while pending:
         node, path = pending.pop()
         if isinstance(node, v1.TreeFunction):
-            definition = _find(tools, node.name.removeprefix("functions."), (path, "name"))
+            definition = _find(tools, node.tool, (path, "name"))
             _check_count(definition, len(node.params), (path, "params"))
         elif isinstance(node, v2.TreeToolCall):
             definition = _find(tools, node.tool, (path, "tool"))
