@@ -51,8 +51,9 @@ from treelang.transports.translation import ErrorRule, ErrorTranslator, http_rul
 from treelang.transports.usage import UsageLedger, UsageRecord
 
 if TYPE_CHECKING:
-    from treelang.arborist.arborist import Arborist, OpenAIArborist
+    from treelang.arborist.arborist import Arborist
     from treelang.arborist.memory import ChatMessage, ConversationMemory, Memory
+    from treelang.arborist.openai import OpenAIArborist
     from treelang.arborist.response import EvalResponse, EvalType
     from treelang.arborist.selection import AllTools, NamedTools, ToolSelector
     from treelang.ast import AST
@@ -82,7 +83,7 @@ _LOADED_WHEN_USED = {
     "Memory": "treelang.arborist.memory",
     "ModelCapabilityNegotiator": "treelang.negotiation",
     "NamedTools": "treelang.arborist.selection",
-    "OpenAIArborist": "treelang.arborist.arborist",
+    "OpenAIArborist": "treelang.arborist.openai",
     "StructuredOutputSelection": "treelang.negotiation",
     "ToolDefinition": "treelang.tools.definition",
     "ToolOutput": "treelang.tools.provider",

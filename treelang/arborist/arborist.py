@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Self
 
 from treelang.arborist.config import ArboristConfig
 from treelang.arborist.memory import ChatMessage, Memory
@@ -18,7 +17,6 @@ from treelang.runtime.evaluation import evaluate
 from treelang.runtime.limits import ExecutionLimits
 from treelang.tools.provider import ToolProvider
 from treelang.transports.contract import ModelTransport
-from treelang.transports.openai import OpenAITransport
 
 DEFAULT_LIMITS = ExecutionLimits(max_nodes=1_000_000, max_call_depth=10_000, max_tool_calls=10_000, max_concurrency=100)
 """What a program written by a model may use where nothing else is said: enough for honest work, and it ends."""
@@ -136,52 +134,3 @@ class Arborist:
         if self._memory is not None:
             await self._memory.add([ChatMessage("user", query), ChatMessage("assistant", serialize(plan.program))])
         return EvalResponse(query, eval_type, plan.program, result, plan.usage, plan.attempts, plan.fell_back)
-
-
-class OpenAIArborist(Arborist):
-    """An arborist that makes an `OpenAITransport` of its own where it is given no transport.
-
-    That transport takes its key and address from the config, or from the SDK's environment variables, and is closed
-    with the arborist: use `async with`, or `aclose()`.
-    """
-
-    def __init__(
-        self,
-        model: str,
-        provider: ToolProvider,
-        selector: ToolSelector | None = None,
-        memory: Memory | None = None,
-        *,
-        config: ArboristConfig | None = None,
-        transport: ModelTransport | None = None,
-        observability: Observability | None = None,
-        execution_limits: ExecutionLimits | None = None,
-        capability_negotiator: ModelCapabilityNegotiator | None = None,
-    ) -> None:
-        self._own_transport: OpenAITransport | None = None
-        if transport is None:
-            transport = self._own_transport = OpenAITransport(
-                api_key=config.api_key if config else None, base_url=config.base_url if config else None
-            )
-        super().__init__(
-            model,
-            provider,
-            selector,
-            memory,
-            config=config,
-            transport=transport,
-            observability=observability,
-            execution_limits=execution_limits,
-            capability_negotiator=capability_negotiator,
-        )
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Close the transport that the arborist made; one that it was given remains its owner's to close."""
-        if self._own_transport is not None:
-            await self._own_transport.aclose()
