@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import weakref
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -116,10 +118,12 @@ def test_tools_that_cannot_be_expressed_are_told_beforehand() -> None:
 def test_without_recursion_the_schema_is_written_out_or_not_to_be_had() -> None:
     flat = ModelCapabilities(strict_json_schema=True)
     assert select(DefaultModelCapabilityNegotiator(), flat, version="1.0").mode == "strict"
-    many = ToolDefinition(name="add", properties={name: {"type": "number"} for name in "abc"})
+    assert select(DefaultModelCapabilityNegotiator(), flat, version="2.0").mode == "strict"
+    many = ToolDefinition(name="add", properties={f"p{number}": {"type": "number"} for number in range(20)})
     selection = select(DefaultModelCapabilityNegotiator(), flat, version="2.0", tools=(TOOL, many))
     assert selection.mode == "compatibility"
-    assert "more than a provider takes that takes no recursive schema" in selection.reason
+    assert "places for several types, and strict output takes 16" in selection.reason
+    assert select(DefaultModelCapabilityNegotiator(), STRICT, version="2.0", tools=(TOOL, many)).mode == "strict"
 
 
 def test_an_unknown_mode_is_refused_with_those_that_there_are() -> None:
@@ -150,8 +154,9 @@ def test_a_rejection_is_remembered_of_that_transport_model_and_schema_alone() ->
     rejected(negotiator, transport)
     known = negotiator.capabilities(transport, MODEL)
     assert select(negotiator, known).mode == "compatibility"
-    assert "rejected strict output before" in select(negotiator, known).reason
-    assert select(negotiator, known, "required").mode == "strict"
+    assert "has rejected the strict schema for the model 'oak-1' before" in select(negotiator, known).reason
+    with pytest.raises(StructuredOutputUnsupportedError, match=r"nothing was sent: .* rejected .* before"):
+        select(negotiator, known, "required")
     assert select(negotiator, known, model="oak-2").mode == "strict"
     assert select(negotiator, known, tools=()).mode == "strict"
     assert select(negotiator, negotiator.capabilities(other, MODEL)).mode == "strict"
@@ -167,9 +172,75 @@ def test_what_is_remembered_keeps_no_transport_alive() -> None:
     assert gone() is None
 
 
+@pytest.mark.parametrize("mode", ["auto", "required"])
+def test_a_rejection_is_remembered_also_where_it_is_final(mode: str) -> None:
+    negotiator, transport = DefaultModelCapabilityNegotiator(), strict_transport()
+    known = negotiator.capabilities(transport, MODEL)
+    negotiator.fallback_after_rejection(select(negotiator, known, mode), mode)
+    assert select(negotiator, negotiator.capabilities(transport, MODEL)).mode == "compatibility"
+
+
+def test_a_rejection_is_remembered_of_capabilities_that_are_no_transports_too() -> None:
+    negotiator = DefaultModelCapabilityNegotiator()
+    negotiator.fallback_after_rejection(select(negotiator, STRICT), "auto")
+    assert select(negotiator, STRICT).mode == "compatibility"
+    assert select(negotiator, negotiator.capabilities(strict_transport(), MODEL)).mode == "strict"
+
+
+def test_a_rejection_of_what_is_gone_says_nothing_of_what_takes_its_place() -> None:
+    negotiator = DefaultModelCapabilityNegotiator()
+    for _ in range(20):  # one of them lies where another lay before
+        transport = strict_transport()
+        assert select(negotiator, negotiator.capabilities(transport, MODEL)).mode == "strict"
+        rejected(negotiator, transport)
+        del transport
+
+
+@dataclass
+class Equal(Silent):
+    """A transport that cannot be hashed, and equals all of its kind."""
+
+    url: str = "same"
+
+    def capabilities(self, model: str) -> ModelCapabilities:
+        return STRICT
+
+
+def test_transports_are_told_apart_by_identity() -> None:
+    negotiator, transport, other = DefaultModelCapabilityNegotiator(), Equal(), Equal()
+    assert transport == other
+    rejected(negotiator, transport)
+    modes = [select(negotiator, negotiator.capabilities(one, MODEL)).mode for one in (transport, other)]
+    assert modes == ["compatibility", "strict"]
+
+
+def test_a_selection_shares_nothing_with_the_next_one() -> None:
+    negotiator = DefaultModelCapabilityNegotiator()
+    for mode in ("auto", "compatibility"):
+        first = select(negotiator, STRICT, mode)
+        kept = copy.deepcopy(first)
+        first.response_format["type"] = "spoilt"  # type: ignore[index]  # which is what a careless caller does
+        assert select(negotiator, STRICT, mode) == kept
+
+
+def test_selections_of_the_same_output_are_equal_whatever_the_reason() -> None:
+    selection = select(DefaultModelCapabilityNegotiator(), NOTHING)
+    assert selection == StructuredOutputSelection({"type": "json_object"}, "compatibility")
+    assert selection.reason == "the transport does not declare strict output for the model 'oak-1'"
+
+
+def test_tools_may_be_given_as_a_providers_mappings() -> None:
+    metadata = {"name": "get_weather", "properties": {"city": {"type": "string"}}}
+    negotiator = DefaultModelCapabilityNegotiator()
+    selection = negotiator.structured_output(
+        STRICT, model=MODEL, configured_mode="auto", schema_version="2.0", tools=[metadata]
+    )
+    assert selection == select(negotiator, STRICT)
+
+
 def test_the_oldest_rejections_are_forgotten() -> None:
     negotiator, transport = DefaultModelCapabilityNegotiator(), strict_transport()
-    models = [f"oak-{number}" for number in range(257)]
+    models = [f"oak-{number}" for number in range(1_025)]
     for model in models:
         capabilities = negotiator.capabilities(transport, model)
         negotiator.fallback_after_rejection(select(negotiator, capabilities, model=model, tools=()), "auto")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 Schema: TypeAlias = dict[str, Any]
@@ -19,7 +19,7 @@ class NotExpressibleError(Exception):
 
 
 def reference(name: str) -> Schema:
-    """A reference to a definition."""
+    """A reference to a definition. It stands alone: no provider takes further words beside it."""
     return {"$ref": _PREFIX + name}
 
 
@@ -35,8 +35,18 @@ def words(*choices: str) -> Schema:
 
 
 def closed_object(properties: Schema) -> Schema:
-    """An object with exactly these properties."""
+    """An object with exactly these properties, in this order."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def array(items: Schema) -> Schema:
+    """A list of any length."""
+    return {"type": "array", "items": items}
+
+
+def one_of(*alternatives: Schema) -> Schema:
+    """What fits one of these. A choice of one is no choice: providers count them."""
+    return alternatives[0] if len(alternatives) == 1 else {"anyOf": list(alternatives)}
 
 
 def subschemas(schema: Mapping[str, Any]) -> Iterator[Schema]:
@@ -54,16 +64,3 @@ def walk(*schemas: Schema) -> Iterator[Schema]:
         schema = waiting.pop()
         yield schema
         waiting.extend(subschemas(schema))
-
-
-def reachable(root: Schema, definitions: Mapping[str, Schema]) -> Definitions:
-    """The definitions that a schema refers to, directly or through others, in their order."""
-    found: set[str] = set()
-    waiting: list[Schema] = [root]
-    while waiting:
-        names: Iterable[str | None] = [referred(one) for one in walk(waiting.pop())]
-        for name in names:
-            if name is not None and name not in found:
-                found.add(name)
-                waiting.append(definitions[name])
-    return {name: schema for name, schema in definitions.items() if name in found}
