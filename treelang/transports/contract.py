@@ -32,8 +32,12 @@ class ModelUsage:
 class ModelCapabilities:
     """What a transport can do with one model. The defaults are those of an unknown model: nothing (CAP-2).
 
-    `recursive_schemas` says more about strict output, that its schema may refer to itself, and takes no part in
-    equality.
+    Attributes:
+        strict_json_schema: Whether the provider enforces a JSON Schema on the answer.
+        temperature: Whether the model takes a temperature.
+        recursive_schemas: Whether an enforced schema may refer to itself and give patterns for texts, within the bounds
+            that OpenAI documents. Without it only such schemas are sent as every known provider takes, within the
+            bounds that Anthropic documents. It says more about strict output, and takes no part in equality.
     """
 
     strict_json_schema: bool = False

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from treelang import AnthropicTransport, ModelCapabilities, OpenAIResponsesTransport, OpenAITransport
+from treelang import (
+    AnthropicTransport,
+    ModelCapabilities,
+    OpenAIResponsesTransport,
+    OpenAITransport,
+    RetryingTransport,
+)
 from treelang.transports import anthropic, openai
 
 NOTHING = ModelCapabilities()
@@ -110,3 +116,21 @@ def test_strict_json_schema_overrides_what_is_known_of_strict_output_alone(
     assert adapter(api_key="k").capabilities(model) == known
     assert adapter(api_key="k", strict_json_schema=True).capabilities(model) == BOTH
     assert adapter(api_key="k", strict_json_schema=False).capabilities(model) == known
+
+
+@pytest.mark.parametrize(
+    ("adapter", "model", "takes_recursion"),
+    [
+        (OpenAITransport, "gpt-4o", True),
+        (OpenAIResponsesTransport, "gpt-4o", True),
+        (AnthropicTransport, "claude-opus-5", False),
+    ],
+)
+def test_recursive_schemas_are_declared_with_strict_output_where_the_provider_documents_them(
+    adapter: type[OpenAITransport], model: str, takes_recursion: bool
+) -> None:
+    assert adapter(api_key="k").capabilities(model).recursive_schemas is takes_recursion
+    assert adapter(api_key="k", strict_json_schema=True).capabilities("acme-7b").recursive_schemas is takes_recursion
+    assert not adapter(api_key="k", strict_json_schema=False).capabilities(model).recursive_schemas
+    assert not adapter(api_key="k").capabilities("acme-7b").recursive_schemas
+    assert RetryingTransport(adapter(api_key="k")).capabilities(model).recursive_schemas is takes_recursion
