@@ -316,6 +316,11 @@ def test_an_argument_that_cannot_be_expressed_is_named_with_the_reason(described
             "the argument 'key' of the tool 'keep': it is not described",
         ),
         (
+            "2.0",
+            [ToolDefinition(name="keep", input_schema={"$ref": "#a", "$defs": {"A": {"$anchor": "a"}}})],
+            "the arguments of the tool 'keep': its schema refers to a place by another way than its path",
+        ),
+        (
             "1.0",
             [PLACE],
             "the argument 'where' of the tool 'find': it is an object, and constants of format 1.0 are none",
@@ -395,6 +400,14 @@ def test_arguments_that_need_not_be_given_are_left_out_where_there_is_no_room() 
     assert list(openai_defects(schema)) == []
     assert is_valid(schema, program2(tool("keep")))
     assert not is_valid(schema, program2(tool("keep", p0=literal("a"))))
+
+
+def test_arguments_are_required_also_where_the_root_of_their_schema_only_refers_to_what_says_it() -> None:
+    point = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}
+    described = ToolDefinition(name="at", input_schema={"$ref": "#/$defs/Point", "$defs": {"Point": point}})
+    schema = strict_schema("2.0", [described], recursive=True)
+    assert is_valid(schema, program2(tool("at", x=literal(1))))
+    assert not is_valid(schema, program2(tool("at")))
 
 
 def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:

@@ -21,13 +21,15 @@ class ToolArguments:
         values: What each argument may be, by name, in the order of positional parameters.
 
     Raises:
-        NotExpressibleError: A required argument cannot be expressed.
+        NotExpressibleError: A required argument cannot be expressed, or it cannot be told which are required.
     """
 
     def __init__(self, tool: ToolDefinition) -> None:
-        root = tool.complete_schema()
-        shapes = Shapes(root)
-        self._required = frozenset(root.get("required", ()))
+        shapes = Shapes(tool.complete_schema())
+        try:
+            self._required = shapes.required()
+        except NotExpressibleError as defect:
+            raise NotExpressibleError(f"the arguments of the tool {tool.name!r}: {defect}") from None
         self._settled: list[str] = []
         self._optional: list[str] = []
         self.values: dict[str, Schema] = {}

@@ -59,7 +59,7 @@ class Shapes:
             target: str = schema["$ref"]
             if target in followed:
                 raise NotExpressibleError("its schema refers to itself")
-            return self.value(self._resolved(target, schema), depth + 1, followed | {target})
+            return self.value(self._referred(target, schema), depth + 1, followed | {target})
         if "const" in schema:
             return _choice([schema["const"]])
         if "enum" in schema:
@@ -102,7 +102,15 @@ class Shapes:
             raise NotExpressibleError("it is an object, and its schema leaves open what it holds")
         return closed_object(properties)
 
-    def _resolved(self, target: str, schema: Mapping[str, Any]) -> Any:
+    def required(self) -> frozenset[str]:
+        """The names of the arguments that have to be given, also where the root only refers to what says it."""
+        schema, followed = self._root, set[str]()
+        while "$ref" in schema and schema["$ref"] not in followed:
+            followed.add(schema["$ref"])
+            schema = self._referred(schema["$ref"], schema)
+        return frozenset(schema.get("required", ()))
+
+    def _referred(self, target: str, schema: Mapping[str, Any]) -> Any:
         """What a reference refers to, with what stands beside it."""
         found: Any = self._root
         first, *steps = target.split("/")
@@ -115,7 +123,7 @@ class Shapes:
         except (KeyError, IndexError, ValueError):
             raise NotExpressibleError("its schema refers to a place by another way than its path") from None
         beside = {key: value for key, value in schema.items() if key != "$ref"}
-        return {**found, **beside} if isinstance(found, Mapping) else found
+        return found if isinstance(found, bool) else {**found, **beside}
 
 
 def takes_null(value: Schema) -> bool:
