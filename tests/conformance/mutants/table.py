@@ -6,7 +6,7 @@ It writes docs/kill-table.md and fails where a mutant survives, where a MUST cla
 where a mutant fails a clause that it does not declare. With `--check` the page is compared instead of written. With
 names (or parts of them) only those mutants are tried, and the page is left alone.
 
-Every check on every mutant takes a quarter of an hour. So of the clauses that a mutant does not declare every fourth
+Every check on every mutant takes a quarter of an hour. So of the clauses that a mutant does not declare every tenth
 check is run, in one variant (one row of its table, one mode): always the same ones for a mutant but others for the
 next, and on its first wire alone. `--thorough` runs everything everywhere, as is due after a change of the checks.
 """
@@ -79,7 +79,7 @@ def checks_for(mutant: Mutant) -> list[Check]:
 
 
 def _sample(checks: Sequence[Check], name: str) -> list[Check]:
-    """One variant of every fourth check: always the same for a name, but others for another one."""
+    """One variant of every tenth check: always the same for a name, but others for another one."""
 
     def drawn(what: str) -> int:
         return zlib.crc32(f"{name} {what}".encode())
@@ -87,7 +87,7 @@ def _sample(checks: Sequence[Check], name: str) -> list[Check]:
     variants: dict[str, list[Check]] = defaultdict(list)
     for check in checks:
         variants[f"{check.clause}/{check.name}"].append(check)
-    sampled = sorted(variants, key=drawn)[::4]
+    sampled = sorted(variants, key=drawn)[::10]
     return [variants[each][drawn(f"variant of {each}") % len(variants[each])] for each in sampled]
 
 
