@@ -28,6 +28,8 @@ class Permits:
 
     def __init__(self, count: int | None) -> None:
         self.free = inf if count is None else count - 1  # the execution itself has one
+        self.single = count == 1
+        """Whether branches can only be evaluated in turn."""
         self.wanted: dict[_Group, None] = {}
         """Who could use another worker, the first to ask first."""
 

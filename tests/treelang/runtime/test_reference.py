@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.treelang.language.strategies import TOOLS, programs_v1, programs_v2
@@ -63,8 +63,21 @@ def test_the_functions_are_the_tools_that_programs_are_made_with() -> None:
     assert FUNCTIONS.keys() == TOOLS.keys()
 
 
+CALL_THEN_CONSTANT = {
+    "type": "program",
+    "mode": "parallel",
+    "body": [
+        {"type": "function", "name": "answer", "params": []},
+        {"type": "value", "name": "one too many", "value": None},
+        {"type": "function", "name": "answer", "params": []},
+    ],
+    "schema_version": "1.0",
+}
+
+
 @settings(deadline=None, max_examples=200)
 @given(cases)
+@example((CALL_THEN_CONSTANT, ExecutionLimits(max_nodes=2)))
 def test_in_turn_everything_is_the_same(case: tuple[dict[str, Any], ExecutionLimits]) -> None:
     program, granted = case
     limits = ExecutionLimits(**{name: getattr(granted, name) for name in granted.__slots__} | {"max_concurrency": 1})
