@@ -161,13 +161,14 @@ def in_turn(codes: Sequence[Code]) -> Evaluate:
 def at_once(codes: Sequence[Code]) -> Evaluate:
     """The list of the values of nodes that are evaluated at the same time, where there is more than one to evaluate."""
     working = [settled(code).evaluate for code in codes if code.get is None]
-    evaluate_in_turn = in_turn(codes)
+    values_in_turn = in_turn(codes)
     if len(working) <= 1:
-        return evaluate_in_turn
+        return values_in_turn
 
     async def evaluate(run: Execution, frame: Frame) -> list[Any]:
         if run.permits.single:
-            return await evaluate_in_turn(run, frame)
+            values: list[Any] = await values_in_turn(run, frame)
+            return values
         run.count_nodes(len(codes) - len(working))
         results = iter(await run.permits.run(working, lambda evaluation: run.drive(evaluation(run, frame))))
         return [next(results) if code.get is None else code.get(frame) for code in codes]
