@@ -116,7 +116,9 @@ class Arborist:
             raise
 
     async def _eval(self, query: str, eval_type: EvalType) -> EvalResponse:
-        tools = OfferedTools(await self._selector.select(self.provider, query=query), self.config.schema_version)
+        tools = OfferedTools(
+            await self._selector.select(self._watched_provider, query=query), self.config.schema_version
+        )
         history = await self._memory.get() if self._memory is not None else ()
         planner = Planner(
             self.config,

@@ -26,6 +26,10 @@ class WatchedToolProvider(ToolProvider):
     def __repr__(self) -> str:
         return f"WatchedToolProvider({type(self._inner).__name__})"
 
+    def __getattr__(self, name: str) -> Any:
+        # A tool selector may ask its own provider for more than the contract has.
+        return getattr(self._inner, name)
+
     async def list_tools(self) -> list[ToolDefinition]:
         """All tools of the inner provider."""
         with self._observability.operation("tool.listing") as operation:

@@ -139,14 +139,19 @@ class Tool:
         if self._budget.count_tool_call():
             await asyncio.sleep(0)
         try:
-            content = (await self._call(self.name, arguments)).content
+            output = await self._call(self.name, arguments)
         except Exception as error:
             self._cancellation.proceed()
             _fail(error, f"the tool {self.name!r}", path)
         if self._cancellation.noticed:
             self._cancellation.proceed()
         try:
-            return copy_json(content)
+            return copy_json(output.content)
+        except AttributeError:
+            raise ToolExecutionError(
+                f"the provider of the tool {self.name!r} gave back {type(output).__name__} and no ToolOutput",
+                pointer=pointer(path),
+            ) from None
         except NotJSONError as error:
             inside = f" at {error.pointer}" if error.pointer else ""
             raise ToolExecutionError(

@@ -55,6 +55,12 @@ class AnthropicTransport(SDKTransport):
     def _create(self) -> Callable[..., AbstractAsyncContextManager[Any]]:
         return self._client.messages.with_streaming_response.create  # type: ignore[no-any-return]  # the SDK's
 
+    @staticmethod
+    def _has_credential(client: Any) -> bool:
+        # This SDK builds a client without one, and refuses at the first request.
+        named = {name.lower() for name in client.default_headers}
+        return bool(named & {"x-api-key", "authorization"}) or getattr(client, "credentials", None) is not None
+
     def _arguments(self, request: CheckedRequest) -> dict[str, Any]:
         arguments: dict[str, Any] = {
             "model": request.model,

@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple, Self
 
-from treelang.errors import MissingDependencyError, ModelConnectionError, ModelTimeoutError
+from treelang.errors import MissingDependencyError, ModelAuthenticationError, ModelConnectionError, ModelTimeoutError
 from treelang.transports.answer import AnswerState
 from treelang.transports.chunks import ChunkStream
 from treelang.transports.contract import ModelCapabilities, ModelRequest, ModelUsage
@@ -64,6 +64,10 @@ class SDKTransport(ABC):
         timeout: Seconds for connecting and for each read; the SDK's default where `None`.
         provider: Name of the deployment in errors.
         strict_json_schema: What `capabilities` says of strict output, for models that the adapter misjudges.
+
+    Raises:
+        MissingDependencyError: The SDK is not installed.
+        ModelAuthenticationError: Neither a client nor a credential was given or found.
     """
 
     _sdk: ClassVar[str]
@@ -84,11 +88,11 @@ class SDKTransport(ABC):
         strict_json_schema: bool | None = None,
     ) -> None:
         sdk = _import_sdk(self._sdk, type(self).__name__)
+        self._provider = provider or self._default_provider
         self._owns_client = client is None
         self._client: Any = (
             self._build_client(sdk, api_key, base_url, timeout) if client is None else _without_retries(client)
         )
-        self._provider = provider or self._default_provider
         self._strict_json_schema = strict_json_schema
         self._sdk_error: Callable[..., Exception] = sdk.APIError
         self._rules = (
@@ -217,7 +221,24 @@ class SDKTransport(ABC):
             **given,
         )
         client_class = getattr(sdk, self._client_class)
-        return client_class(api_key=api_key, base_url=base_url, max_retries=0, http_client=http_client, **given)
+        try:
+            client = client_class(api_key=api_key, base_url=base_url, max_retries=0, http_client=http_client, **given)
+        except sdk.APIError.__base__ as error:
+            raise self._no_credential() from error
+        if not self._has_credential(client):
+            raise self._no_credential()
+        return client
+
+    @staticmethod
+    def _has_credential(client: Any) -> bool:
+        """Whether a client that its SDK was willing to build has what it will authenticate by."""
+        return True
+
+    def _no_credential(self) -> ModelAuthenticationError:
+        return ModelAuthenticationError(
+            f"{type(self).__name__} has no credential: pass api_key, or set {self._sdk.upper()}_API_KEY",
+            provider=self._provider,
+        )
 
     def _reported(self, request: Any, body: Any) -> Exception:
         """The exception that stands in the SDK for an error which the provider reported in-band (ERR-9)."""

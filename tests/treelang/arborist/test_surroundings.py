@@ -358,6 +358,8 @@ def test_events_tell_of_the_evaluation_and_of_every_call_in_it_and_hold_no_conte
 
     assert [name for name, _ in events.told] == [
         "arborist.eval.started",
+        "tool.listing.started",
+        "tool.listing.completed",
         "model.structured_output.selected",
         "model.request.started",
         "model.request.failed",

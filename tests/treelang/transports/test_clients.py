@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import anthropic
@@ -12,7 +14,13 @@ import openai
 import pytest
 
 from tests.adapters import ADAPTERS, call
-from treelang import AnthropicTransport, ModelTransportError, OpenAIResponsesTransport, OpenAITransport
+from treelang import (
+    AnthropicTransport,
+    ModelAuthenticationError,
+    ModelTransportError,
+    OpenAIResponsesTransport,
+    OpenAITransport,
+)
 from treelang_conformance.provider.script import Reply
 from treelang_conformance.provider.server import Provider
 
@@ -42,6 +50,29 @@ def test_a_client_that_retries_is_used_without_its_retries_and_left_open(
         provider.reply(*[Reply.json({}, status=500)] * 3)
         asyncio.run(exchange(provider.url))
         assert len(provider.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("adapter", "variable"),
+    [
+        (OpenAITransport, "OPENAI_API_KEY"),
+        (OpenAIResponsesTransport, "OPENAI_API_KEY"),
+        (AnthropicTransport, "ANTHROPIC_API_KEY"),
+    ],
+)
+def test_without_a_credential_the_error_says_where_to_put_one(
+    adapter: Any, variable: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in list(os.environ):
+        if name.startswith(("OPENAI_", "ANTHROPIC_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))  # where the SDKs look for credentials as well
+    with pytest.raises(ModelAuthenticationError) as raised:
+        adapter(provider="mine")
+    assert str(raised.value) == f"{adapter.__name__} has no credential: pass api_key, or set {variable}"
+    assert raised.value.provider == "mine"
+    monkeypatch.setenv(variable, "k")
+    assert repr(adapter()).startswith(adapter.__name__)
 
 
 @pytest.mark.parametrize(("adapter", "client_class", "path"), CLIENTS)

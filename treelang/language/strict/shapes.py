@@ -15,9 +15,14 @@ CONSTANT = reference("Constant")
 SCALAR = reference("Scalar")
 
 _SCALARS = ("string", "number", "integer", "boolean", "null")
+_LARGEST = 1e300
+"""No transport sends a schema with a number beyond it (`check_request`)."""
+
 _MOST_PARTS, _DEEPEST = 1_000, 50
 """How many parts a tool's schema may have, and how deep they may be nested, with what references mean in their place:
 these can make a short schema endless."""
+
+_NOT_BY_PATH = "its schema refers to a place by another way than its path"
 
 _CONDITIONS = frozenset({"not", "if", "dependentSchemas"})
 """Words that say of a value what no strict schema can, and without which it may well be no value for the tool."""
@@ -55,6 +60,8 @@ class Shapes:
             return CONSTANT
         if schema is False or schema.keys() & _CONDITIONS:
             raise NotExpressibleError("its schema has conditions")
+        if "$dynamicRef" in schema:
+            raise NotExpressibleError(_NOT_BY_PATH)
         if "$ref" in schema:
             target: str = schema["$ref"]
             if target in followed:
@@ -121,7 +128,7 @@ class Shapes:
                 name = unquote(step).replace("~1", "/").replace("~0", "~")
                 found = found[int(name)] if isinstance(found, list) else found[name]
         except (KeyError, IndexError, ValueError):
-            raise NotExpressibleError("its schema refers to a place by another way than its path") from None
+            raise NotExpressibleError(_NOT_BY_PATH) from None
         beside = {key: value for key, value in schema.items() if key != "$ref"}
         return found if isinstance(found, bool) else {**found, **beside}
 
@@ -154,6 +161,10 @@ def _kinds(schema: Mapping[str, Any]) -> list[str]:
 
 
 def _choice(values: Sequence[Any]) -> Schema:
+    if not values:
+        raise NotExpressibleError("its schema has no value to choose")
+    if any(isinstance(value, int | float) and not abs(value) < _LARGEST for value in values):
+        raise NotExpressibleError("it is a number that is too large to be sent")
     kinds = list(dict.fromkeys(map(_kind, values)))
     return {"type": kinds[0] if len(kinds) == 1 else kinds, "enum": list(values)}
 
