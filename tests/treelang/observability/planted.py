@@ -28,9 +28,16 @@ CREDENTIAL_NAMES = [
 PLAIN_NAMES = ["city", "author", "prompt_tokens", "tokenizer", "monkey", "compass", "location", "design"]
 
 secrets = st.text(LETTERS_AND_DIGITS, min_size=16, max_size=24)
-wild_secrets = st.builds(
-    lambda head, wild, tail: head + wild + tail, secrets, st.text("\"'\\<>&=:;,{}[]()%@#?/ é\n\t", max_size=6), secrets
-)
+
+unmistakable_secrets = st.text("GHIJKLMNOPQRSTUVWXYZ", min_size=16, max_size=24)
+"""Secrets that are part of no word, number or identifier which may come out beside them."""
+
+
+def wild(plain: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """Secrets that have characters of all kinds between two plain ones."""
+    return st.builds("{}{}{}".format, plain, st.text("\"'\\<>&=:;,{}[]()%@#?/ é\n\t", max_size=6), plain)
+
+
 names = st.sampled_from(CREDENTIAL_NAMES)
 
 
@@ -97,7 +104,7 @@ words = st.sampled_from(["", "failed: ", "The tool said ", "(", "url ", "caused 
 
 
 @st.composite
-def credential_texts(draw: st.DrawFn) -> tuple[str, str]:
+def credential_texts(draw: st.DrawFn, secrets: st.SearchStrategy[str] = secrets) -> tuple[str, str]:
     """A secret, and a text that tells it as a credential."""
     kind = draw(st.sampled_from(["form", "setting", "quoted"]))
     before = draw(words)
@@ -108,7 +115,7 @@ def credential_texts(draw: st.DrawFn) -> tuple[str, str]:
         secret = draw(secrets)
         text = SETTINGS[draw(st.sampled_from(sorted(SETTINGS)))](draw(names), secret)
     else:
-        secret = draw(wild_secrets)
+        secret = draw(wild(secrets))
         text = QUOTED_SETTINGS[draw(st.sampled_from(sorted(QUOTED_SETTINGS)))](draw(names), secret)
     after = draw(st.sampled_from(["", " and more", "\n"]))
     return secret, f"{before}{text}{after}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.treelang.observability.planted import (
@@ -238,6 +238,7 @@ nested = st.recursive(
 @given(nested, st.booleans())
 def test_planted_credentials_never_come_out(planted: tuple[set[str], Any], allow_content: bool) -> None:
     told, value = planted
+    assume(not any(leaked(secret, [*PLAIN_NAMES, REDACTED]) for secret in told))
     shown = redact({"arguments": value, "note": value}, allow_content=allow_content)
     json.dumps(shown, allow_nan=False).encode()
     assert {secret: leaked(secret, shown) for secret in told if leaked(secret, shown)} == {}
