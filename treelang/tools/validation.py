@@ -53,14 +53,22 @@ class CompiledTool:
             error = next(iter(self._validator.iter_errors(copy_json(arguments))), None)
         except NotJSONError as defect:
             return refusal(self.definition.name, defect.pointer.split("/")[1:], "JSON")
-        return error and refusal(self.definition.name, error.instance_path, error.kind.name)
+        if error is None:
+            return None
+        constraint = error.kind.name
+        # What is missing is named by the schema, so it is nothing that the caller gave.
+        missing = error.kind.property if constraint == "required" else None
+        return refusal(self.definition.name, error.instance_path, constraint, missing)
 
 
-def refusal(tool: str, path: Sequence[str | int], constraint: str) -> InvalidToolArgumentsError:
+def refusal(
+    tool: str, path: Sequence[str | int], constraint: str, missing: str | None = None
+) -> InvalidToolArgumentsError:
     """The error of arguments that do not fit: it names tool, path and constraint, and never the value (TOL-5)."""
     place = ".".join(map(str, path)) or "<root>"
+    detail = "" if missing is None else f", {missing!r} is missing"
     return InvalidToolArgumentsError(
-        f"the tool {tool!r} refuses its arguments: at {place!r} the constraint {constraint!r} is broken"
+        f"the tool {tool!r} refuses its arguments: at {place!r} the constraint {constraint!r} is broken{detail}"
     )
 
 

@@ -87,7 +87,10 @@ def test_a_refusal_names_tool_path_and_constraint_and_never_the_value(
     change(arguments)
     with pytest.raises(InvalidToolArgumentsError) as caught:
         SUBMIT.validate(arguments)
-    message = f"the tool 'submit' refuses its arguments: at {path!r} the constraint {constraint!r} is broken"
+    missing = (
+        {"<root>": ", 'count' is missing", "profile": ", 'email' is missing"}[path] if constraint == "required" else ""
+    )
+    message = f"the tool 'submit' refuses its arguments: at {path!r} the constraint {constraint!r} is broken{missing}"
     assert str(caught.value) == message
     assert caught.value.args == (message,)
     assert caught.value.__cause__ is caught.value.__context__ is None
