@@ -57,7 +57,7 @@ class AnthropicTransport(SDKTransport):
 
     @staticmethod
     def _has_credential(client: Any) -> bool:
-        # This SDK builds a client without one, and refuses at the first request.
+        # This SDK builds a client without one, and refuses the first request with a TypeError.
         named = {name.lower() for name in client.default_headers}
         return bool(named & {"x-api-key", "authorization"}) or getattr(client, "credentials", None) is not None
 

@@ -67,7 +67,8 @@ class SDKTransport(ABC):
 
     Raises:
         MissingDependencyError: The SDK is not installed.
-        ModelAuthenticationError: Neither a client nor a credential was given or found.
+        ModelAuthenticationError: Neither a client nor a credential was given or found, and the SDK does not wait for
+            the first request with that.
     """
 
     _sdk: ClassVar[str]
@@ -90,6 +91,7 @@ class SDKTransport(ABC):
         sdk = _import_sdk(self._sdk, type(self).__name__)
         self._provider = provider or self._default_provider
         self._owns_client = client is None
+        self._lacks_credential = False
         self._client: Any = (
             self._build_client(sdk, api_key, base_url, timeout) if client is None else _without_retries(client)
         )
@@ -128,7 +130,7 @@ class SDKTransport(ABC):
             ProviderResponseError: The answer is invalid or incomplete, or one of its kinds for any other failure.
         """
         usage = self._ledger.begin()
-        checked = check_request(request, self._provider)
+        checked = self._check(request)
         arguments = self._arguments(checked)
         translator = self._translator(checked)
         with translator:
@@ -149,7 +151,7 @@ class SDKTransport(ABC):
 
     async def _stream(self, request: ModelRequest) -> AsyncGenerator[str, None]:
         usage = self._ledger.begin()
-        checked = check_request(request, self._provider)
+        checked = self._check(request)
         arguments = self._arguments(checked) | self._stream_arguments()
         translator = self._translator(checked)
         read_event = functools.partial(self._read_event, usage=usage)
@@ -222,11 +224,12 @@ class SDKTransport(ABC):
         )
         client_class = getattr(sdk, self._client_class)
         try:
-            client = client_class(api_key=api_key, base_url=base_url, max_retries=0, http_client=http_client, **given)
+            client: Any = client_class(
+                api_key=api_key, base_url=base_url, max_retries=0, http_client=http_client, **given
+            )
         except sdk.APIError.__base__ as error:
             raise self._no_credential() from error
-        if not self._has_credential(client):
-            raise self._no_credential()
+        self._lacks_credential = not self._has_credential(client)
         return client
 
     @staticmethod
@@ -239,6 +242,12 @@ class SDKTransport(ABC):
             f"{type(self).__name__} has no credential: pass api_key, or set {self._sdk.upper()}_API_KEY",
             provider=self._provider,
         )
+
+    def _check(self, request: ModelRequest) -> CheckedRequest:
+        """The request as plain values, if it can be sent."""
+        if self._lacks_credential:
+            raise self._no_credential()
+        return check_request(request, self._provider)
 
     def _reported(self, request: Any, body: Any) -> Exception:
         """The exception that stands in the SDK for an error which the provider reported in-band (ERR-9)."""

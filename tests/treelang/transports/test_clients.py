@@ -52,6 +52,7 @@ def test_a_client_that_retries_is_used_without_its_retries_and_left_open(
         assert len(provider.requests) == 1
 
 
+@pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(
     ("adapter", "variable"),
     [
@@ -61,16 +62,19 @@ def test_a_client_that_retries_is_used_without_its_retries_and_left_open(
     ],
 )
 def test_without_a_credential_the_error_says_where_to_put_one(
-    adapter: Any, variable: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    adapter: Any, variable: str, stream: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in list(os.environ):
         if name.startswith(("OPENAI_", "ANTHROPIC_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))  # where the SDKs look for credentials as well
-    with pytest.raises(ModelAuthenticationError) as raised:
-        adapter(provider="mine")
-    assert str(raised.value) == f"{adapter.__name__} has no credential: pass api_key, or set {variable}"
-    assert raised.value.provider == "mine"
+    try:
+        error = asyncio.run(call(adapter(provider="mine"), REQUEST, stream=stream)).error
+    except ModelAuthenticationError as raised:  # OpenAI's SDK refuses to make a client, Anthropic's to send
+        error = raised
+    assert isinstance(error, ModelAuthenticationError)
+    assert str(error) == f"{adapter.__name__} has no credential: pass api_key, or set {variable}"
+    assert error.provider == "mine"
     monkeypatch.setenv(variable, "k")
     assert repr(adapter()).startswith(adapter.__name__)
 
