@@ -13,18 +13,20 @@ from treelang_conformance.console import Screen, explanation, listing
 from treelang_conformance.contract_page import contract_page
 from treelang_conformance.expectations import ExpectationError, load_expected_failures
 from treelang_conformance.probe import SubjectError
-from treelang_conformance.registry import judging_checks
+from treelang_conformance.registry import SuiteName, judging_checks
 from treelang_conformance.report import Report, ReportError, load_report, schema_text
 from treelang_conformance.reports.files import write_reports
+from treelang_conformance.runner import SuiteError
 from treelang_conformance.runner import run as run_kit
 from treelang_conformance.selection import select_checks
-from treelang_conformance.subject import FEATURES, Subject, UnknownFeatureError
-from treelang_conformance.targets import TargetError, load_factory
+from treelang_conformance.subject import FEATURES, UnknownFeatureError
+from treelang_conformance.targets import TargetError, load_subject
+from treelang_conformance.wires.base import Wire
 from treelang_conformance.wires.discovery import UnknownWireError, find_wire, wire_names
 from treelang_conformance.workers import WorkerError, sensible_jobs
 
 app = typer.Typer(
-    help="Check a model transport against the transport contract.",
+    help="Check model transports, negotiators and tool providers against the transport contract.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -35,6 +37,7 @@ _USERS_MISTAKES = (
     ExpectationError,
     ReportError,
     SubjectError,
+    SuiteError,
     TargetError,
     UnknownClauseError,
     UnknownFeatureError,
@@ -45,8 +48,16 @@ _USERS_MISTAKES = (
 
 @app.command()
 def run(
-    target: Annotated[str, typer.Argument(help="The factory as module:attribute; it is called with an endpoint.")],
-    wire: Annotated[str, typer.Option(help=f"The protocol that the transport speaks: {', '.join(wire_names())}.")],
+    target: Annotated[str, typer.Argument(help="The factory as module:attribute.")],
+    wire: Annotated[
+        str | None, typer.Option(help=f"The protocol that the transport speaks: {', '.join(wire_names())}.")
+    ] = None,
+    suite: Annotated[
+        SuiteName,
+        typer.Option(
+            help="What to check: a transport, a transport under the arborist (fallback), a negotiator, a tool provider."
+        ),
+    ] = SuiteName.TRANSPORT,
     json: Annotated[Path | None, typer.Option(help="Write the JSON report to this file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page to this file.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Write a JUnit XML report to this file.")] = None,
@@ -72,22 +83,25 @@ def run(
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show every failure in full.")] = False,
 ) -> None:
-    """Run the kit against one transport.
+    """Run a suite of the kit against one subject.
 
-    Exit status: 0 the transport is conformant, 1 it is not, 2 the run could not be made.
+    The factory is called with an endpoint for a transport, with nothing for a negotiator, with tools for a provider.
+
+    Exit status: 0 the subject is conformant, 1 it is not, 2 the run could not be made.
     """
     screen = Screen(verbose=verbose)
     try:
-        found = find_wire(wire)
+        found = _wire(suite, wire)
         selection = _items(select)
-        selected = select_checks(judging_checks(), selection)
+        selected = select_checks(judging_checks(suite), selection)
         tolerated = load_expected_failures(expected_failures) if expected_failures else {}
         declared = None if features is None else frozenset(_items(features) or ())
-        subject = Subject(load_factory(target), target=target, features=declared)
+        subject = load_subject(suite, target, declared)
         with screen.progress() as progress:
             report = run_kit(
                 subject,
                 wire=found,
+                suite=suite,
                 select=selection,
                 expected_failures=tolerated,
                 patience=patience,
@@ -143,6 +157,20 @@ def show(files: Annotated[list[Path], typer.Argument(metavar="REPORT.json...", h
 def schema() -> None:
     """Print the JSON Schema of a JSON report."""
     typer.echo(schema_text(), nl=False)
+
+
+def _wire(suite: SuiteName, name: str | None) -> Wire | None:
+    """The wire of a suite that has one.
+
+    Raises:
+        SuiteError: It is missing, or one too many.
+        UnknownWireError: There is none of that name.
+    """
+    if suite.has_wire and name is None:
+        raise SuiteError(f"name the protocol that the transport speaks: --wire {' or '.join(wire_names())}")
+    if not suite.has_wire and name is not None:
+        raise SuiteError(f"what the suite {suite} checks speaks no protocol: leave --wire out")
+    return None if name is None else find_wire(name)
 
 
 def _items(text: str | None) -> list[str] | None:

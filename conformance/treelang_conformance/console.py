@@ -12,7 +12,7 @@ from rich.table import Table
 
 from treelang_conformance.clauses import WIRING, clauses, find_clause
 from treelang_conformance.coverage import REASONS_FOR_NO_CHECK
-from treelang_conformance.registry import Check, all_checks
+from treelang_conformance.registry import Check, SuiteName, every_check
 from treelang_conformance.report import CheckOutcome, CheckResult, Report
 from treelang_conformance.reports.table import results_table, unchecked_clauses
 from treelang_conformance.reports.text import clause_title, counts, failure_text, short_failure_text, verdict
@@ -70,7 +70,7 @@ class Screen:
             self._plain("")
         unchecked = unchecked_clauses(reports)
         if unchecked:
-            self._plain(f"unchecked (the kit has no check yet): {', '.join(unchecked)}")
+            self._plain(f"unchecked (not to be proved by the kit): {', '.join(unchecked)}")
         for report in reports:
             self._plain(verdict(report))
 
@@ -96,7 +96,7 @@ class Screen:
 
 def listing() -> Table:
     """Every clause with its level and the number of its checks."""
-    counted = Counter(check.clause for check in all_checks())
+    counted = Counter(check.clause for check in every_check())
     table = Table(box=None, pad_edge=False)
     table.add_column("clause", no_wrap=True)
     table.add_column("level")
@@ -116,7 +116,7 @@ def explanation(identifier: str) -> str:
     clause = identifier.partition("/")[0]
     if clause != WIRING:
         find_clause(clause)
-    checks = [check for check in all_checks() if check.clause == clause]
+    checks = [check for check in every_check() if check.clause == clause]
     lines = [clause_title(clause), ""]
     if not checks:
         lines.append(f"unchecked: {REASONS_FOR_NO_CHECK[clause]}.")
@@ -128,9 +128,14 @@ def explanation(identifier: str) -> str:
             lines.append(f"  applies to transports that offer: {', '.join(sorted(first.requires))}")
         if first.hint:
             lines.append(f"  usual cause of a failure: {first.hint}")
-    if checks:
-        lines += ["", f"run it alone: treelang conformance run TARGET --wire WIRE --select {clause}"]
+    for suite in dict.fromkeys(check.suite for check in checks):
+        lines += ["", f"run it alone: {_command(suite)} --select {clause}"]
     return "\n".join(lines)
+
+
+def _command(suite: SuiteName) -> str:
+    wire = " --wire WIRE" if suite.has_wire else ""
+    return f"treelang conformance run TARGET{wire}" + ("" if suite is SuiteName.TRANSPORT else f" --suite {suite}")
 
 
 def _instances(number: int) -> str:

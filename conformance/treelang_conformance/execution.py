@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 
 from treelang_conformance import canaries
-from treelang_conformance.case import Case
+from treelang_conformance.cases.fallback import FallbackCase
+from treelang_conformance.cases.judge import Judge, Surroundings
+from treelang_conformance.cases.negotiator import NegotiatorCase
+from treelang_conformance.cases.tools import ToolsCase
+from treelang_conformance.cases.transport import Case
 from treelang_conformance.isolation import run_isolated
 from treelang_conformance.leftovers import LeftoversWatch
 from treelang_conformance.outcome import type_name
 from treelang_conformance.provider.server import Provider
-from treelang_conformance.registry import Check, Mode
+from treelang_conformance.registry import Check, Mode, SuiteName
 from treelang_conformance.report import CheckOutcome, CheckResult, FailureDetails
-from treelang_conformance.subject import FEATURES, Subject
+from treelang_conformance.subject import FEATURES, AnySubject
 from treelang_conformance.violation import CouldNotRun, NotApplicable, Violation
 from treelang_conformance.waiting import is_kit, is_standard, line
 from treelang_conformance.wires.base import Wire
+
+_CASES: Mapping[SuiteName, Callable[[Surroundings], Judge]] = {
+    SuiteName.TRANSPORT: Case,
+    SuiteName.FALLBACK: FallbackCase,
+    SuiteName.NEGOTIATOR: NegotiatorCase,
+    SuiteName.TOOLS: ToolsCase,
+}
 
 CHECK_SECONDS = 5.0
 """How long one check may take in all."""
@@ -28,26 +40,28 @@ SHOWN_FIRST, SHOWN_LAST = 6, 24
 
 @dataclass(frozen=True, slots=True)
 class Executor:
-    """Runs checks against one subject over one wire.
+    """Runs checks against one subject, over one wire where it speaks one.
 
     Attributes:
+        subject: What is under test, of the kind that the checks are for.
+        wire: The protocol that a transport speaks; `None` for other subjects.
         patience: What the kit's bounds in time are multiplied by, for slow or busy machines.
         seed: Which examples the property checks make.
     """
 
-    subject: Subject
-    wire: Wire
+    subject: AnySubject
+    wire: Wire | None = None
     patience: float = 1.0
     seed: int = 0
 
     def run(self, check: Check) -> CheckResult:
-        """Run one check with a provider, an event loop and a transport of its own."""
+        """Run one check with a provider, an event loop and a subject of its own."""
         begun = time.perf_counter()
         exchange = ""
 
         async def body(watch: LeftoversWatch) -> None:
             nonlocal exchange
-            case = Case(
+            surroundings = Surroundings(
                 subject=self.subject,
                 wire=self.wire,
                 provider=provider,
@@ -56,6 +70,7 @@ class Executor:
                 patience=self.patience,
                 seed=self.seed,
             )
+            case = _CASES[check.suite](surroundings)
             try:
                 await _judge(check, case)
             except BaseException:
@@ -74,9 +89,10 @@ class Executor:
         return _result(check, _unwrapped(error), _presentable(exchange), max(0.0, time.perf_counter() - begun))
 
 
-async def _judge(check: Check, case: Case) -> None:
-    for feature in sorted(check.requires):
-        await _require_feature(feature, case)
+async def _judge(check: Check, case: Judge) -> None:
+    if isinstance(case, Case):
+        for feature in sorted(check.requires):
+            await _require_feature(feature, case)
     if check.parameter is None:
         await check.function(case)
     else:
@@ -95,7 +111,7 @@ async def _require_feature(feature: str, case: Case) -> None:
     )
 
 
-async def _close_quietly(case: Case) -> None:
+async def _close_quietly(case: Judge) -> None:
     try:
         await case.close()
     except Violation:

@@ -1,13 +1,14 @@
-"""The first build of a transport and its first call, before any check and its bounds in time.
+"""The first build of a subject and its first use, before any check and its bounds in time.
 
-A factory that cannot build makes the run impossible. How the call ends is of no interest: SDKs load much of themselves
-only when they are first used, which can take longer than any check allows.
+A factory that cannot build makes the run impossible. How a transport's first call ends is of no interest: SDKs load
+much of themselves only when they are first used, which can take longer than any check allows.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
 
 from treelang import ModelTransport
 from treelang_conformance import canaries
@@ -15,9 +16,9 @@ from treelang_conformance.endpoint import Endpoint
 from treelang_conformance.isolation import run_isolated
 from treelang_conformance.leftovers import LeftoversWatch
 from treelang_conformance.outcome import type_name
-from treelang_conformance.registry import wiring_check
+from treelang_conformance.registry import SuiteName, wiring_check
 from treelang_conformance.report import CheckOutcome, CheckResult, FailureDetails
-from treelang_conformance.subject import Subject
+from treelang_conformance.subject import AnySubject, NegotiatorSubject, Subject, ToolProviderSubject
 from treelang_conformance.violation import Violation
 from treelang_conformance.wires.base import Wire
 
@@ -26,27 +27,47 @@ _FIRST_CALL_SECONDS = 10.0
 _NOWHERE = "http://127.0.0.1:9"  # building must not connect; the discard port answers nobody
 
 
+_METHODS: Mapping[SuiteName, tuple[str, ...]] = {
+    SuiteName.TRANSPORT: ("complete", "stream"),
+    SuiteName.NEGOTIATOR: ("capabilities", "structured_output", "fallback_after_rejection"),
+    SuiteName.TOOLS: ("list_tools", "get_tool_definition", "call_tool"),
+}
+
+
 class SubjectError(Exception):
-    """The factory makes no transport; the message says what it did instead."""
+    """The factory does not make what it should; the message says what it did instead."""
 
 
-def probe(subject: Subject, wire: Wire) -> str:
-    """Build a transport, let it make one call that reaches nobody, close it, and return the name of its type.
+def probe(subject: AnySubject, wire: Wire | None = None) -> str:
+    """Build what is under test, use it once where that loads an SDK, close it, and return the name of its type.
 
     Raises:
-        SubjectError: The factory raises, hangs, or makes something without `complete` and `stream`.
+        SubjectError: The factory raises, hangs, or makes something that lacks a method.
     """
-    endpoint = Endpoint(_NOWHERE + wire.base_path, canaries.API_KEY, 5.0, wire.name, wire.model)
     made: list[str] = []
 
+    def judge(built: object) -> None:
+        for method in _METHODS[subject.suite]:
+            if not callable(getattr(built, method, None)):
+                raise SubjectError(f"the factory made a {type(built).__name__}, which has no {method}()")
+        made.append(type(built).__name__)  # from here on, whatever happens is the checks' to judge
+
     async def build(_watch: LeftoversWatch) -> None:
-        transport = await subject.build(endpoint)
-        for method in ("complete", "stream"):
-            if not callable(getattr(transport, method, None)):
-                raise SubjectError(f"the factory made a {type(transport).__name__}, which has no {method}()")
-        made.append(type(transport).__name__)  # from here on, whatever happens is the checks' to judge
-        await _call_once(transport, wire)
-        await subject.dispose(transport)
+        match subject:
+            case Subject() if wire is not None:
+                transport = await subject.build(
+                    Endpoint(_NOWHERE + wire.base_path, canaries.API_KEY, 5.0, wire.name, wire.model)
+                )
+                judge(transport)
+                await _call_once(transport, wire)
+                await subject.dispose(transport)
+            case NegotiatorSubject():
+                negotiator = await subject.build()
+                judge(negotiator)
+                await subject.dispose(negotiator)
+            case ToolProviderSubject():
+                async with subject.hosting(()) as provider:
+                    judge(provider)
 
     error = run_isolated(build, seconds=_BUILD_SECONDS)
     if made:
@@ -70,13 +91,13 @@ async def _call_once(transport: ModelTransport, wire: Wire) -> None:
             await transport.complete(request)
 
 
-def unbuildable(happened: str) -> CheckResult:
+def unbuildable(suite: SuiteName, happened: str) -> CheckResult:
     """The result of the wiring check of a subject that cannot even be built."""
-    check = wiring_check()
+    check = wiring_check(suite)
     return CheckResult(
         id=check.id,
         description=check.description,
         outcome=CheckOutcome.FAILED,
         seconds=0,
-        failure=FailureDetails(expected="make(endpoint) to return a transport", happened=happened, hint=check.hint),
+        failure=FailureDetails(expected="the factory to make a subject", happened=happened, hint=check.hint),
     )

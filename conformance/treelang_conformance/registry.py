@@ -6,12 +6,31 @@ import functools
 import importlib
 import inspect
 import itertools
+import pkgutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
 from treelang_conformance.clauses import clauses
+
+
+class SuiteName(StrEnum):
+    """What kind of subject a check is for, and in which surroundings it puts it."""
+
+    TRANSPORT = "transport"
+    """A transport, called directly."""
+    FALLBACK = "fallback"
+    """A transport under the reference arborist: what is asked for, and what follows a failure."""
+    NEGOTIATOR = "negotiator"
+    """A negotiator of capabilities, over transports that count requests."""
+    TOOLS = "tools"
+    """A provider of tools that the kit describes and hosts."""
+
+    @property
+    def has_wire(self) -> bool:
+        """Whether its subjects are transports, which speak a protocol."""
+        return self in (SuiteName.TRANSPORT, SuiteName.FALLBACK)
 
 
 class Mode(StrEnum):
@@ -38,6 +57,7 @@ class Check:
         function: `async def check(case)` or, with a parameter, `async def check(case, value)`.
         requires: Features a subject must have, else the check is not applicable (`usage`, `capabilities`).
         hint: The usual cause of a failure, shown with it.
+        suite: What kind of subject it is for.
     """
 
     clause: str
@@ -47,6 +67,7 @@ class Check:
     function: CheckFunction
     requires: frozenset[str]
     hint: str
+    suite: SuiteName = SuiteName.TRANSPORT
 
     @property
     def id(self) -> str:
@@ -70,6 +91,7 @@ def check(
     over: Mapping[str, Any] | None = None,
     requires: Iterable[str] = (),
     hint: str = "",
+    suite: SuiteName = SuiteName.TRANSPORT,
 ) -> Callable[[CheckFunction], CheckFunction]:
     """Register the decorated function as a check of `clause`.
 
@@ -79,31 +101,44 @@ def check(
         over: A table, name to value; one instance a row, the value passed as the second argument.
         requires: `usage` or `capabilities` where the check is only for transports that offer them.
         hint: The usual cause of a failure, in one sentence.
+        suite: What kind of subject it is for.
     """
 
     def register(function: CheckFunction) -> CheckFunction:
         name = function.__name__.replace("_", "-")
         rows = list(over.items()) if over is not None else [None]
         for mode, row in itertools.product(modes or (None,), rows):
-            _checks.append(Check(clause, name, mode, row, function, frozenset(requires), hint))
+            _checks.append(Check(clause, name, mode, row, function, frozenset(requires), hint, suite))
         return function
 
     return register
 
 
+def import_modules(package: str, path: Iterable[str]) -> None:
+    """Import every module of a package of checks, which registers them."""
+    for module in pkgutil.iter_modules(path):
+        importlib.import_module(f"{package}.{module.name}")
+
+
 @functools.cache
-def all_checks() -> tuple[Check, ...]:
-    """Every check of the kit, the wiring check first, then in the contract's order."""
-    importlib.import_module("treelang_conformance.checks")  # which registers them
+def all_checks(suite: SuiteName = SuiteName.TRANSPORT) -> tuple[Check, ...]:
+    """Every check of a suite, the wiring check first, then in the contract's order."""
+    importlib.import_module(f"treelang_conformance.checks.{suite}")  # which registers them
     order = {clause.id: number for number, clause in enumerate(clauses())}
-    return tuple(sorted(_checks, key=lambda check: order.get(check.clause, -1)))
+    found = (check for check in _checks if check.suite is suite)
+    return tuple(sorted(found, key=lambda check: order.get(check.clause, -1)))
 
 
-def wiring_check() -> Check:
-    """The check of the set-up itself, without which no other means anything."""
-    return all_checks()[0]
+def wiring_check(suite: SuiteName = SuiteName.TRANSPORT) -> Check:
+    """The check of the set-up itself, without which no other of the suite means anything."""
+    return all_checks(suite)[0]
 
 
-def judging_checks() -> tuple[Check, ...]:
-    """Every check of a clause, in the contract's order."""
-    return all_checks()[1:]
+def judging_checks(suite: SuiteName = SuiteName.TRANSPORT) -> tuple[Check, ...]:
+    """Every check of a clause in a suite, in the contract's order."""
+    return all_checks(suite)[1:]
+
+
+def every_check() -> tuple[Check, ...]:
+    """The checks of all suites, suite by suite."""
+    return tuple(check for suite in SuiteName for check in all_checks(suite))

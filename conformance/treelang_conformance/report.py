@@ -12,6 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from treelang_conformance.clauses import Level
+from treelang_conformance.registry import SuiteName
 
 SCHEMA_VERSION: Literal["1"] = "1"
 """Raised when a change makes reports unreadable for those who read this version."""
@@ -113,13 +114,14 @@ class Environment(_Model):
 
 
 class Report(_Model):
-    """One run of the kit against one subject over one wire."""
+    """One run of a suite of the kit against one subject."""
 
     schema_version: Literal["1"] = SCHEMA_VERSION
     kit_version: str
     contract_digest: str = Field(description="SHA-256 of the contract's data that the kit checked against.")
+    suite: SuiteName = Field(default=SuiteName.TRANSPORT, description="Which of the kit's suites was run.")
     subject: SubjectDetails
-    wire: str
+    wire: str = Field(description="The protocol that the transport speaks; empty for subjects that speak none.")
     environment: Environment
     started: datetime = Field(description="When the run began, in UTC.")
     seconds: float = Field(ge=0)

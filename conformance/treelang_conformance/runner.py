@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeAlias
 
-from treelang_conformance.clauses import clauses, contract_digest
+from treelang_conformance.clauses import clauses, contract_digest, unknown
+from treelang_conformance.coverage import REASONS_FOR_NO_CHECK
 from treelang_conformance.environment import environment, kit_version
 from treelang_conformance.execution import Executor
 from treelang_conformance.expectations import (
@@ -21,7 +22,7 @@ from treelang_conformance.expectations import (
     unexpected_pass,
 )
 from treelang_conformance.probe import probe
-from treelang_conformance.registry import Check, all_checks
+from treelang_conformance.registry import Check, SuiteName, all_checks
 from treelang_conformance.report import (
     CheckOutcome,
     CheckResult,
@@ -32,7 +33,7 @@ from treelang_conformance.report import (
     clause_outcome,
 )
 from treelang_conformance.selection import select_checks
-from treelang_conformance.subject import Subject
+from treelang_conformance.subject import AnySubject, subject_type
 from treelang_conformance.wires.base import Wire
 from treelang_conformance.wires.discovery import find_wire
 from treelang_conformance.workers import run_in_workers
@@ -40,13 +41,19 @@ from treelang_conformance.workers import run_in_workers
 ProgressCallback: TypeAlias = Callable[[CheckResult, int, int], None]
 """Called after every check with its result, its number from 1, and how many there are."""
 
+
+class SuiteError(Exception):
+    """The suite, the subject and the wire do not go together; the message says what to mend."""
+
+
 MISWIRED = "the wiring check failed, so nothing else could be judged"
 
 
 def run(
-    subject: Subject,
+    subject: AnySubject,
     *,
-    wire: Wire | str,
+    wire: Wire | str | None = None,
+    suite: SuiteName | str | None = None,
     select: Sequence[str] | None = None,
     expected_failures: ExpectedFailures | None = None,
     patience: float = 1.0,
@@ -59,7 +66,9 @@ def run(
 
     Args:
         subject: What is under test.
-        wire: The protocol that it speaks, or its name.
+        wire: The protocol that a transport speaks, or its name; for other subjects nothing.
+        suite: Which checks to run: `transport` or `fallback` for a transport, `negotiator` or `tools` for subjects of
+            those kinds; by default the first that fits the subject.
         select: Families, clauses or checks to run; everything for `None`. The wiring check runs always.
         expected_failures: Failures to tolerate, by clause or check id.
         patience: What the kit's bounds in time are multiplied by, for slow or busy machines.
@@ -69,15 +78,17 @@ def run(
         progress: Told of every finished check.
 
     Raises:
+        SuiteError: The suite is not for such a subject, or the wire is missing or one too many.
         UnknownWireError: No wire of that name is installed.
         UnknownClauseError: The selection names something that does not exist.
         SubjectError: The factory makes no transport.
         WorkerError: A worker process died.
     """
     started, begun = datetime.now(UTC), time.perf_counter()
+    which = suite_for(subject, suite, wire)
     executor = Executor(subject, find_wire(wire) if isinstance(wire, str) else wire, patience, seed)
     expected = expected_failures or {}
-    wiring, *judged = all_checks() if checks is None else checks
+    wiring, *judged = all_checks(which) if checks is None else checks
     selected = select_checks(judged, select)
     tell = progress or (lambda *_: None)
     kind = probe(subject, executor.wire)
@@ -100,8 +111,9 @@ def run(
     return Report(
         kit_version=kit_version(),
         contract_digest=contract_digest(),
+        suite=which,
         subject=SubjectDetails(name=subject.name or kind, target=subject.target),
-        wire=executor.wire.name,
+        wire=executor.wire.name if executor.wire is not None else "",
         environment=environment(),
         started=started,
         seconds=round(max(0.0, time.perf_counter() - begun), 4),
@@ -110,6 +122,26 @@ def run(
         clauses=tuple(_clause_results(judged, results)),
         problems=tuple(_problems(judged, results, expected)),
     )
+
+
+def suite_for(subject: AnySubject, suite: SuiteName | str | None, wire: Wire | str | None) -> SuiteName:
+    """The suite to run against a subject.
+
+    Raises:
+        SuiteError: There is no such suite, it is not for such a subject, or the wire is missing or one too many.
+    """
+    try:
+        which = SuiteName(suite or subject.suite)
+    except ValueError:
+        raise SuiteError(unknown("suite", str(suite), list(SuiteName))) from None
+    fitting = subject_type(which)
+    if not isinstance(subject, fitting):
+        raise SuiteError(f"the suite {which} is for a {fitting.__name__}, and this is a {type(subject).__name__}")
+    if which.has_wire and not wire:
+        raise SuiteError(f"the suite {which} needs the protocol that the transport speaks, its wire")
+    if wire and not which.has_wire:
+        raise SuiteError(f"the suite {which} is for subjects that speak no protocol: leave the wire out")
+    return which
 
 
 def could_not_run(check: Check, reason: str = MISWIRED) -> CheckResult:
@@ -126,7 +158,8 @@ def _clause_results(judged: Iterable[Check], results: Mapping[str, CheckResult])
     for clause in clauses():
         checks = by_clause[clause.id]
         ran = tuple(results[check.id] for check in checks if check.id in results)
-        outcome = clause_outcome(ran) if ran or not checks else ClauseOutcome.NOT_SELECTED
+        uncheckable = not checks and clause.id in REASONS_FOR_NO_CHECK
+        outcome = clause_outcome(ran) if ran or uncheckable else ClauseOutcome.NOT_SELECTED
         yield ClauseResult(id=clause.id, family=clause.family, level=clause.level, outcome=outcome, checks=ran)
 
 

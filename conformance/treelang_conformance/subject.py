@@ -1,15 +1,19 @@
-"""What is under test: a factory of transports, and what its author declares about them."""
+"""What is under test: a factory, and what its author declares about what it makes."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from treelang import ModelTransport
+from treelang import ModelCapabilityNegotiator, ModelTransport, ToolProvider
 from treelang_conformance.clauses import unknown
-from treelang_conformance.endpoint import Endpoint, TransportFactory
+from treelang_conformance.endpoint import Endpoint
+from treelang_conformance.hosting import HostedTool
+from treelang_conformance.registry import SuiteName
 
 FEATURES = {"usage": "consume_usage", "capabilities": "capabilities"}
 """What a transport may offer beyond the two calls, by the method that offers it."""
@@ -20,23 +24,52 @@ class UnknownFeatureError(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """A transport under test.
+class AnySubject:
+    """What every kind of subject has.
 
     Attributes:
-        make: `make(endpoint) -> transport`, sync or async. Called once or more for every check.
-        name: What reports call it; the type of its transports where empty.
+        make: The factory, sync or async. Called once or more for every check.
+        name: What reports call it; the type of what it makes where empty.
         target: Where the factory is found, for instance `acme.testing:make`; empty where it has no such name.
-        close: `close(transport)`, sync or async; without it `aclose()` or `close()` of the transport is called
-            where it has one.
+        close: `close(made)`, sync or async; without it `aclose()` or `close()` of what was made is called where it has
+            one.
+    """
+
+    suite: ClassVar[SuiteName]
+    """The suite that is run where none is named."""
+
+    make: Callable[..., Any]
+    name: str = ""
+    target: str = ""
+    close: Callable[[Any], Awaitable[None] | None] | None = None
+
+    async def dispose(self, made: Any) -> None:
+        """Close what was made in the way that it offers, if any."""
+        close = self.close
+        if close is not None:
+            closing = close(made)
+        else:
+            method = getattr(made, "aclose", None) or getattr(made, "close", None)
+            closing = method() if callable(method) else None
+        if inspect.isawaitable(closing):
+            await closing
+
+    async def _made(self, *arguments: object) -> Any:
+        made = self.make(*arguments)
+        return await made if inspect.isawaitable(made) else made
+
+
+@dataclass(frozen=True, slots=True)
+class Subject(AnySubject):
+    """A transport under test, made by `make(endpoint)`.
+
+    Attributes:
         features: What the transport offers (`usage`, `capabilities`). `None` asks the transport itself; declare
             them, and a method that is lost one day is a violation instead of a check that is not applicable.
     """
 
-    make: TransportFactory
-    name: str = ""
-    target: str = ""
-    close: Callable[[Any], Awaitable[None] | None] | None = None
+    suite: ClassVar[SuiteName] = SuiteName.TRANSPORT
+
     features: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
@@ -46,22 +79,57 @@ class Subject:
 
     async def build(self, endpoint: Endpoint) -> ModelTransport:
         """Make a transport for `endpoint`; what the factory raises passes."""
-        made = self.make(endpoint)
-        return await made if inspect.isawaitable(made) else made
-
-    async def dispose(self, transport: ModelTransport) -> None:
-        """Close a transport in the way that it offers, if any."""
-        close = self.close
-        if close is not None:
-            closing = close(transport)
-        else:
-            method = getattr(transport, "aclose", None) or getattr(transport, "close", None)
-            closing = method() if callable(method) else None
-        if inspect.isawaitable(closing):
-            await closing
+        transport: ModelTransport = await self._made(endpoint)
+        return transport
 
     def offers(self, feature: str, transport: ModelTransport) -> bool:
         """Whether checks that require `feature` apply."""
         if self.features is not None:
             return feature in self.features
         return callable(getattr(transport, FEATURES[feature], None))
+
+
+@dataclass(frozen=True, slots=True)
+class NegotiatorSubject(AnySubject):
+    """A negotiator of capabilities under test, made by `make()`; its class will do."""
+
+    suite: ClassVar[SuiteName] = SuiteName.NEGOTIATOR
+
+    async def build(self) -> ModelCapabilityNegotiator:
+        """Make a negotiator that remembers nothing; what the factory raises passes."""
+        negotiator: ModelCapabilityNegotiator = await self._made()
+        return negotiator
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProviderSubject(AnySubject):
+    """A tool provider under test, made by `make(tools)` so that it offers exactly the tools that it is given.
+
+    The factory may return an asynchronous context manager, for instance one that starts a server and stops it.
+    """
+
+    suite: ClassVar[SuiteName] = SuiteName.TOOLS
+
+    @contextlib.asynccontextmanager
+    async def hosting(self, tools: Sequence[HostedTool]) -> AsyncIterator[ToolProvider]:
+        """A provider of `tools` for as long as the block lasts; what the factory raises passes.
+
+        Args:
+            tools: What it is to offer.
+        """
+        made = await self._made(tools)
+        if isinstance(made, AbstractAsyncContextManager):
+            async with made as provider:
+                yield provider
+        else:
+            try:
+                yield made
+            finally:
+                await self.dispose(made)
+
+
+def subject_type(suite: SuiteName) -> type[AnySubject]:
+    """What a suite is run against."""
+    if suite.has_wire:
+        return Subject
+    return NegotiatorSubject if suite is SuiteName.NEGOTIATOR else ToolProviderSubject

@@ -4,18 +4,45 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from treelang_conformance.clauses import unknown
-from treelang_conformance.endpoint import TransportFactory
+from treelang_conformance.registry import SuiteName
+from treelang_conformance.subject import AnySubject, Subject, subject_type
 
 
 class TargetError(Exception):
     """There is no usable factory at the target; the message says what to mend."""
 
 
-def load_factory(target: str) -> TransportFactory:
+_FACTORIES = {
+    SuiteName.NEGOTIATOR: "takes nothing and returns a negotiator",
+    SuiteName.TOOLS: "takes a sequence of tools and returns a tool provider that offers them",
+}
+
+
+def load_subject(suite: SuiteName, target: str, features: frozenset[str] | None = None) -> AnySubject:
+    """The subject whose factory is at `module:attribute`.
+
+    Raises:
+        TargetError: There is no usable factory at the target.
+        UnknownFeatureError: A feature does not exist.
+    """
+    what = _FACTORIES.get(suite, "takes an endpoint and returns a transport")
+    factory = load_factory(target, what)
+    if suite.has_wire:
+        return Subject(factory, target=target, features=features)
+    return subject_type(suite)(factory, target=target)
+
+
+def load_factory(target: str, what: str) -> Callable[..., Any]:
     """Import the factory at `module:attribute`; the current folder is importable.
+
+    Args:
+        target: Where it is.
+        what: What a factory does, for the error of something that is none.
 
     Raises:
         TargetError: The target is not of this form, cannot be imported, has no such attribute, or is not callable.
@@ -44,8 +71,7 @@ def load_factory(target: str) -> TransportFactory:
         found = getattr(found, name)
     if not callable(found):
         raise TargetError(
-            f"target {target!r}: is of type {type(found).__name__} and not callable;"
-            " name a function that takes an endpoint and returns a transport"
+            f"target {target!r}: is of type {type(found).__name__} and not callable; name a function that {what}"
         )
     return found
 

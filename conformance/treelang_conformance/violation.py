@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 
 class Violation(AssertionError):  # noqa: N818  # an outcome, not an error of the kit
     """The subject breaks the clause.
@@ -25,3 +28,14 @@ class NotApplicable(Exception):  # noqa: N818  # an outcome, not an error
 
 class CouldNotRun(Exception):  # noqa: N818  # an outcome, not an error
     """Something that the check needs is missing on this machine; the reason is shown. It is never a pass."""
+
+
+@contextlib.contextmanager
+def about(what: str) -> Iterator[None]:
+    """Name the example, or the row of a table, that a violation inside the block is about."""
+    try:
+        yield
+    except Violation as violation:
+        raise Violation(
+            expected=violation.expected, happened=f"with {what}, {violation.happened}", hint=violation.hint
+        ) from violation.__cause__

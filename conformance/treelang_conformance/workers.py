@@ -20,10 +20,10 @@ from typing import TypeAlias
 from treelang_conformance.execution import Executor
 from treelang_conformance.probe import probe
 from treelang_conformance.provider.thread import ProviderThread
-from treelang_conformance.registry import Check, all_checks
+from treelang_conformance.registry import Check, SuiteName, all_checks
 from treelang_conformance.report import CheckResult
 from treelang_conformance.subject import Subject
-from treelang_conformance.targets import load_factory
+from treelang_conformance.targets import load_subject
 from treelang_conformance.wires.discovery import find_wire
 
 MOST_BY_DEFAULT = 4
@@ -56,7 +56,10 @@ def run_in_workers(executor: Executor, checks: Sequence[Check], jobs: int) -> It
         WorkerError: A process died.
     """
     subject = executor.subject
-    begin = (subject.target, subject.features, executor.wire.name, executor.patience, executor.seed)
+    suite = checks[0].suite
+    features = subject.features if isinstance(subject, Subject) else None
+    wire = executor.wire.name if executor.wire is not None else ""
+    begin = (suite, subject.target, features, wire, executor.patience, executor.seed)
     context = multiprocessing.get_context("fork" if _can_fork() else "spawn")
     waiting = deque(checks)
     results: SimpleQueue[CheckResult | Exception | None] = SimpleQueue()
@@ -102,12 +105,14 @@ def _drain(runner: Runner, waiting: deque[Check], results: SimpleQueue[CheckResu
         results.put(None)
 
 
-def _begin(target: str, features: frozenset[str] | None, wire: str, patience: float, seed: int) -> None:
+def _begin(
+    suite: SuiteName, target: str, features: frozenset[str] | None, wire: str, patience: float, seed: int
+) -> None:
     global _executor, _checks  # the state of a worker process, set once as it begins
-    subject = Subject(load_factory(target), target=target, features=features)
-    _executor = Executor(subject, find_wire(wire), patience, seed)
+    subject = load_subject(suite, target, features)
+    _executor = Executor(subject, find_wire(wire) if wire else None, patience, seed)
     probe(subject, _executor.wire)  # imports what the factory needs, which no check's bound allows for
-    _checks = {check.id: check for check in all_checks()}
+    _checks = {check.id: check for check in all_checks(suite)}
 
 
 def _run(check_id: str) -> CheckResult:

@@ -12,7 +12,7 @@ import pytest
 from tests.conformance.support import checks, plain
 from treelang import ModelRequest, ModelTransportError
 from treelang_conformance import canaries
-from treelang_conformance.case import Case
+from treelang_conformance.cases.transport import Case
 from treelang_conformance.endpoint import Endpoint
 from treelang_conformance.execution import Executor
 from treelang_conformance.neutral import Answer

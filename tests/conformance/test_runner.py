@@ -10,6 +10,7 @@ import pytest
 from tests.conformance.support import checks, plain
 from treelang import ModelTransport
 from treelang_conformance.clauses import UnknownClauseError, clauses
+from treelang_conformance.coverage import REASONS_FOR_NO_CHECK
 from treelang_conformance.endpoint import Endpoint
 from treelang_conformance.expectations import ExpectedFailure
 from treelang_conformance.probe import SubjectError
@@ -48,7 +49,11 @@ def test_a_subject_that_keeps_what_is_checked_is_conformant() -> None:
 def test_the_report_lists_every_clause_and_says_which_are_unchecked() -> None:
     report = judged(PASSES)
     assert [clause.id for clause in report.clauses] == [clause.id for clause in clauses()]
-    assert {clause.outcome for clause in report.clauses if not clause.checks} == {ClauseOutcome.UNCHECKED}
+    outcomes = {clause.id: clause.outcome for clause in report.clauses if not clause.checks}
+    assert {identifier for identifier, outcome in outcomes.items() if outcome is ClauseOutcome.UNCHECKED} == {
+        *REASONS_FOR_NO_CHECK
+    }
+    assert set(outcomes.values()) == {ClauseOutcome.UNCHECKED, ClauseOutcome.NOT_SELECTED}
 
 
 def test_a_violated_must_makes_the_run_fail() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from treelang import ModelTransportError, ProviderResponseError
 from treelang_conformance import canaries
-from treelang_conformance.checks._secrets import TOOL_TEXT, leaks, secrets_in
+from treelang_conformance.checks.transport._secrets import TOOL_TEXT, leaks, secrets_in
 
 KEY = canaries.API_KEY
 

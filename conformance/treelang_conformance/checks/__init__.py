@@ -1,7 +1,1 @@
-"""The checks, one module per family of clauses. Importing this package registers them all."""
-
-import importlib
-import pkgutil
-
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
+"""The checks, a folder for each suite and in it a module for each matter. Importing a suite's folder registers them."""

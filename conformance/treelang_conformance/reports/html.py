@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from treelang_conformance.clauses import families, find_clause
 from treelang_conformance.report import Report
-from treelang_conformance.reports.text import counts, verdict
+from treelang_conformance.reports.text import counts, title, verdict
 
 
 def to_html(report: Report) -> str:
@@ -16,6 +16,7 @@ def to_html(report: Report) -> str:
     by_family = [(family, [one for one in report.clauses if one.family == family.id]) for family in families()]
     return _template().render(
         report=report,
+        title=title(report),
         verdict=verdict(report),
         counts=counts(report),
         families=by_family,

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from treelang_conformance.clauses import families
 from treelang_conformance.report import CheckOutcome, CheckResult, ClauseResult, Report
-from treelang_conformance.reports.text import failure_text, short_failure_text
+from treelang_conformance.reports.text import failure_text, short_failure_text, title
 
 _FAILURES = {CheckOutcome.FAILED}
 _ERRORS = {CheckOutcome.COULD_NOT_RUN, CheckOutcome.KIT_ERROR}
@@ -20,7 +20,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 def to_junit(report: Report) -> str:
     """The XML text."""
-    root = ElementTree.Element("testsuites", name=f"{report.subject.name} on {report.wire}")
+    root = ElementTree.Element("testsuites", name=title(report))
     if report.wiring is not None:
         suite = _suite(root, "wiring", [report.wiring])
         _case(suite, report, "WIRING", report.wiring)
@@ -65,7 +65,7 @@ def _case(
     case = ElementTree.SubElement(
         suite,
         "testcase",
-        classname=f"{report.subject.name}.{report.wire}",
+        classname=f"{report.subject.name}.{report.wire or report.suite}",
         name=check.id,
         time=f"{check.seconds:.4f}",
     )

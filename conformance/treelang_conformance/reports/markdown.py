@@ -7,13 +7,13 @@ from collections import Counter
 from treelang_conformance.clauses import families
 from treelang_conformance.report import CheckOutcome, Report
 from treelang_conformance.reports.table import unchecked_clauses, wanted_families
-from treelang_conformance.reports.text import clause_title, short_failure_text, verdict
+from treelang_conformance.reports.text import clause_title, short_failure_text, title, verdict
 
 
 def to_markdown(report: Report) -> str:
     """The conclusion, a table by clause family, and the violated clauses."""
     lines = [
-        f"## {report.subject.name} on {report.wire}",
+        f"## {title(report)}",
         "",
         f"**{verdict(report)}**",
         "",

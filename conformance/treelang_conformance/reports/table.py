@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from treelang_conformance.clauses import families
+from treelang_conformance.registry import SuiteName
 from treelang_conformance.report import CheckOutcome, CheckResult, ClauseOutcome, Report
 
 _COLUMNS = (("passed", 6), ("failed", 7), ("n/a", 5), ("other", 6), ("seconds", 8))
@@ -28,7 +29,7 @@ def results_table(reports: Sequence[Report]) -> Table:
     for report in reports:
         heading = "".join(f"{name:>{width}}" for name, width in columns)
         table.add_column(
-            Text(f"{report.subject.name}\n{report.wire}\n{heading}", justify="right"),
+            Text(f"{report.subject.name}\n{_surroundings(report)}\n{heading}", justify="right"),
             footer=_cell(report.checks(), columns),
             no_wrap=True,
             justify="right",
@@ -55,10 +56,14 @@ def unchecked_clauses(reports: Iterable[Report]) -> list[str]:
 
 
 def wanted_families(reports: Iterable[Report]) -> set[str]:
-    """The ids of the families that a run is about: all of them, or those that the selection touches."""
-    return {
-        clause.family for report in reports for clause in report.clauses if report.selection is None or clause.checks
-    }
+    """The ids of the families that runs are about: those of which there were checks to run."""
+    return {clause.family for report in reports for clause in report.clauses if clause.checks}
+
+
+def _surroundings(report: Report) -> str:
+    """The wire, and the suite where it is not the first one."""
+    suite = "" if report.suite is SuiteName.TRANSPORT else str(report.suite)
+    return ", ".join(part for part in (report.wire, suite) if part)
 
 
 def _cell(checks: Iterable[CheckResult], columns: Sequence[tuple[str, int]]) -> Text:

@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 
 from treelang_conformance.clauses import Level, find_clause
+from treelang_conformance.registry import SuiteName
 from treelang_conformance.report import CheckOutcome, CheckResult, ClauseOutcome, Report
 
 _WIDTH = 118
@@ -40,14 +41,20 @@ def short_failure_text(result: CheckResult) -> str:
 def clause_title(identifier: str) -> str:
     """A clause in one line: id, level and text; what belongs to no clause is the set-up."""
     if identifier == "WIRING":
-        return "WIRING: the factory's transport reaches the kit's provider and brings its answer back."
+        return "WIRING: the factory makes what is under test, and it does the least that every check needs."
     clause = find_clause(identifier)
     return f"{clause.id} ({clause.level}) {clause.text}"
 
 
+def title(report: Report) -> str:
+    """What was judged: the subject, its wire, and the suite where it is not the first one."""
+    name = f"{report.subject.name} on {report.wire}" if report.wire else report.subject.name
+    return name if report.suite is SuiteName.TRANSPORT else f"{name}, suite {report.suite}"
+
+
 def verdict(report: Report) -> str:
     """The conclusion in one line."""
-    name = f"{report.subject.name} on {report.wire}"
+    name = title(report)
     if report.conformant:
         extent = "conformant" if report.selection is None else "conformant in what was selected"
         return f"{name}: {extent}{_reservations(report)}"

@@ -7,13 +7,18 @@ import pkgutil
 
 from tests.conformance import mutants
 from tests.conformance.mutants.mutation import CHAT, MESSAGES, MUTANTS, RESPONSES, Mutant, Mutation
+from treelang_conformance.registry import SuiteName
 
 
 class NothingBroken(Mutation):
     """Nothing: over the same client as the mutants, an adapter that keeps every clause."""
 
 
-CONTROLS = tuple(Mutant(NothingBroken, (), {}, wire) for wire in (CHAT, RESPONSES, MESSAGES))
+CONTROLS = tuple(
+    Mutant(NothingBroken, (), {}, wire, suite)
+    for suite in (SuiteName.TRANSPORT, SuiteName.FALLBACK)
+    for wire in (CHAT, RESPONSES, MESSAGES)
+)
 
 
 def catalogue() -> tuple[Mutant, ...]:

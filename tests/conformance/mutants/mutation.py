@@ -29,7 +29,8 @@ from treelang import (
 from treelang.transports.request import CheckedRequest
 from treelang.transports.sdk import SDKTransport
 from treelang_conformance.endpoint import Endpoint
-from treelang_conformance.subject import Subject
+from treelang_conformance.registry import SuiteName
+from treelang_conformance.subject import AnySubject, NegotiatorSubject, Subject, ToolProviderSubject
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
 
@@ -161,19 +162,21 @@ def remade(
 
 @dataclass(frozen=True)
 class Mutant:
-    """One broken adapter on one wire.
+    """One broken adapter on one wire, or one broken subject of a suite without wires.
 
     Attributes:
-        mutation: What is broken.
+        mutation: What is broken: a `Mutation`, a class of negotiators, or one of providers that is made of tools.
         clauses: The clauses that it violates, as every one of them has to find.
         touches: Further clauses that cannot but fail, because they look at the same behaviour: clause to reason.
-        wire: The protocol that it speaks.
+        wire: The protocol that it speaks; empty in suites without wires.
+        suite: The suite that has to find it.
     """
 
-    mutation: type[Mutation]
+    mutation: type[Any]
     clauses: tuple[str, ...]
     touches: Mapping[str, str] = field(hash=False)
-    wire: str
+    wire: str = ""
+    suite: SuiteName = SuiteName.TRANSPORT
 
     @property
     def name(self) -> str:
@@ -182,8 +185,8 @@ class Mutant:
 
     @property
     def id(self) -> str:
-        """The name and the wire."""
-        return f"{self.name}@{self.wire}"
+        """The name and the wire, or else the suite."""
+        return f"{self.name}@{self.wire or self.suite}"
 
     @property
     def breaks(self) -> str:
@@ -196,30 +199,39 @@ class Mutant:
         return frozenset(self.clauses) | self.touches.keys()
 
     @cached_property
-    def subject(self) -> Subject:
+    def subject(self) -> AnySubject:
         """What the kit runs."""
+        if self.suite is SuiteName.NEGOTIATOR:
+            return NegotiatorSubject(self.mutation, name=self.id)
+        if self.suite is SuiteName.TOOLS:
+            return ToolProviderSubject(self.mutation, name=self.id)
         joined = type(self.mutation.__name__, (self.mutation, _ADAPTERS[self.wire]), {})
         return Subject(joined, name=self.id, features=frozenset({"usage", "capabilities"}))
 
 
 MUTANTS: list[Mutant] = []
 
-M = TypeVar("M", bound=Mutation)
+M = TypeVar("M", bound=type[Any])
 
 
 def mutant(
-    *clauses: str, wires: tuple[str, ...] = (CHAT,), touches: Mapping[str, str] | None = None
-) -> Callable[[type[M]], type[M]]:
+    *clauses: str,
+    wires: tuple[str, ...] = (CHAT,),
+    touches: Mapping[str, str] | None = None,
+    suite: SuiteName = SuiteName.TRANSPORT,
+) -> Callable[[M], M]:
     """Register a mutation.
 
     Args:
         clauses: What it violates.
-        wires: What it is run on, once each.
+        wires: What it is run on, once each, where the suite has wires.
         touches: Clauses that fail besides, each with the reason why they cannot be spared.
+        suite: The suite that has to find it.
     """
 
-    def register(mutation: type[M]) -> type[M]:
-        MUTANTS.extend(Mutant(mutation, clauses, touches or {}, wire) for wire in wires)
+    def register(mutation: M) -> M:
+        on = wires if suite.has_wire else ("",)
+        MUTANTS.extend(Mutant(mutation, clauses, touches or {}, wire, suite) for wire in on)
         return mutation
 
     return register

@@ -29,22 +29,24 @@ from tests.conformance.mutants.catalogue import CONTROLS, catalogue
 from tests.conformance.mutants.mutation import Mutant
 from tests.conformance.mutants.trial import Trial, try_out
 from treelang_conformance.clauses import clauses
-from treelang_conformance.registry import Check, judging_checks
+from treelang_conformance.registry import Check, SuiteName, judging_checks
 
 PAGE = Path(__file__).parents[3] / "docs" / "kill-table.md"
 
 _INTRODUCTION = """# Kill table
 
-A check that cannot fail proves nothing. Each mutant below is an adapter with one thing broken. The clauses that it
-violates have to find it on each of its wires, and no other clause may fail but those that it declares to touch. The
-page is written by `make mutants`, which fails when a mutant survives, when a MUST clause with checks kills none, or
-when a mutant fails a clause beside those.
+A check that cannot fail proves nothing. Each mutant below is a subject of a suite with one thing broken. The clauses
+that it violates have to find it, a transport on each of its wires, and no other clause may fail but those that it
+declares to touch. The page is written by `make mutants`, which fails when a mutant survives, when a MUST clause with
+checks kills none, or when a mutant fails a clause beside those.
 """
 
 
 def try_all(names: Sequence[str], *, thorough: bool = False) -> Iterator[Trial]:
     """Try the controls and the mutants whose ids hold one of `names`, in parallel, in their order."""
-    chosen = [mutant.id for mutant in _everyone() if not names or any(name in mutant.id for name in names)]
+    chosen = [
+        (mutant.id, mutant.suite) for mutant in _everyone() if not names or any(name in mutant.id for name in names)
+    ]
     context = multiprocessing.get_context("spawn")
     # More processes than cores: a trial waits for timeouts half of its time.
     with ProcessPoolExecutor(2 * (os.cpu_count() or 1), mp_context=context) as pool:
@@ -60,9 +62,9 @@ def _everyone() -> tuple[Mutant, ...]:
     return (*CONTROLS, *catalogue())
 
 
-def _try(identifier: str, *, thorough: bool) -> Trial:
-    mutant = next(mutant for mutant in _everyone() if mutant.id == identifier)
-    checks = judging_checks() if thorough or mutant in CONTROLS else checks_for(mutant)
+def _try(which: tuple[str, SuiteName], *, thorough: bool) -> Trial:
+    mutant = next(mutant for mutant in _everyone() if (mutant.id, mutant.suite) == which)
+    checks = judging_checks(mutant.suite) if thorough or mutant in CONTROLS else checks_for(mutant)
     trial = try_out(mutant, checks)
     gc.collect()  # what failures leave behind, which the kit's own collections pass over
     return dataclasses.replace(trial, mutant=dataclasses.replace(mutant))  # without its subject, which cannot travel
@@ -71,10 +73,11 @@ def _try(identifier: str, *, thorough: bool) -> Trial:
 def checks_for(mutant: Mutant) -> list[Check]:
     """Every check of the clauses that a mutant declares and, on its first wire, a sample of all others."""
     first = next(other for other in catalogue() if other.name == mutant.name)
-    chosen = [check for check in judging_checks() if check.clause in mutant.clauses]
+    checks = judging_checks(mutant.suite)
+    chosen = [check for check in checks if check.clause in mutant.clauses]
     if mutant == first:
-        chosen = [check for check in judging_checks() if check.clause in mutant.fails]
-        chosen += _sample([check for check in judging_checks() if check.clause not in mutant.fails], mutant.name)
+        chosen = [check for check in checks if check.clause in mutant.fails]
+        chosen += _sample([check for check in checks if check.clause not in mutant.fails], mutant.name)
     return chosen
 
 
@@ -95,11 +98,13 @@ def problems(trials: Sequence[Trial]) -> Iterator[str]:
     """What is wrong with the mutants or with the kit, one line each."""
     for trial in trials:
         yield from trial.problems()
-    killing = {clause for trial in trials for clause in trial.mutant.clauses if clause in trial.found}
-    checked = {check.clause for check in judging_checks()}
-    for clause in clauses():
-        if clause.level == "MUST" and clause.id in checked and clause.id not in killing:
-            yield f"{clause.id} kills no mutant"
+    for suite in SuiteName:
+        tried = [trial for trial in trials if trial.mutant.suite is suite]
+        killing = {clause for trial in tried for clause in trial.mutant.clauses if clause in trial.found}
+        checked = {check.clause for check in judging_checks(suite)}
+        for clause in clauses():
+            if clause.level == "MUST" and clause.id in checked and clause.id not in killing:
+                yield f"{clause.id} kills no mutant of the suite {suite}"
 
 
 def page(trials: Sequence[Trial]) -> str:
@@ -111,15 +116,15 @@ def page(trials: Sequence[Trial]) -> str:
     lines = [
         _INTRODUCTION,
         f"{len(rows)} mutants, {sum(map(len, rows.values()))} trials counting the wires.\n",
-        "| Mutant | What is broken | Wires | Found by |",
-        "| --- | --- | --- | --- |",
+        "| Mutant | What is broken | Suite | Wires | Found by |",
+        "| --- | --- | --- | --- | --- |",
     ]
     killed: Counter[str] = Counter()
     for name, (first, *others) in rows.items():
         killed.update(first.found.keys())
         wires = ", ".join(trial.mutant.wire for trial in (first, *others))
         found = ", ".join(clause.id for clause in clauses() if clause.id in first.found)
-        lines.append(f"| {name} | {first.mutant.breaks} | {wires} | {found} |")
+        lines.append(f"| {name} | {first.mutant.breaks} | {first.mutant.suite} | {wires} | {found} |")
     lines += ["\n## By clause\n", "| Clause | Mutants that it finds |", "| --- | --- |"]
     lines += [f"| {clause.id} | {killed[clause.id]} |" for clause in clauses() if clause.id in killed]
     return "\n".join(lines) + "\n"

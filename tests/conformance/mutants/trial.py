@@ -50,7 +50,7 @@ class Trial:
 def try_out(mutant: Mutant, checks: Iterable[Check]) -> Trial:
     """Run checks on a mutant; a clause that has failed is found, and no more of its checks are run."""
     begun = time.perf_counter()
-    executor = Executor(mutant.subject, find_wire(mutant.wire))
+    executor = Executor(mutant.subject, find_wire(mutant.wire) if mutant.wire else None)
     found: dict[str, CheckResult] = {}
     judged: set[str] = set()
     broken = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from treelang_conformance.case import Case
+from treelang_conformance.cases.transport import Case
 from treelang_conformance.clauses import WIRING
 from treelang_conformance.neutral import Answer, Failure
 from treelang_conformance.provider.script import Reply, Stall

@@ -1,0 +1,1 @@
+"""What checks are given: a class for each suite, on the part that judges."""

@@ -1,0 +1,37 @@
+"""A tool as the kit describes it, for the factory of a tool provider to host."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from treelang_conformance.violation import NotApplicable
+
+
+class CannotHost(NotApplicable):  # an outcome, not an error
+    """Raised by a factory that cannot host a described tool; the checks that need it do not apply.
+
+    Functions, for instance, have no room for an input schema beyond their parameters.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class HostedTool:
+    """One tool that a provider under test is to offer.
+
+    Attributes:
+        name: The tool's name.
+        description: What it does; `None` for a tool without a description.
+        input_schema: The whole JSON Schema of its arguments (Draft 2020-12), not necessarily a valid one; `None` for a
+            tool that is described by its properties alone.
+        properties: The JSON Schema of each argument by name, in order; only where `input_schema` is `None`.
+        call: What the tool does: `await tool.call(arguments)` with the arguments as they arrived, unchanged, in a
+            `dict`. It returns a JSON value, or raises, and what it raises is the tool's failure.
+    """
+
+    name: str
+    description: str | None
+    input_schema: Mapping[str, Any] | None
+    properties: Mapping[str, Any]
+    call: Callable[[dict[str, Any]], Awaitable[Any]]
