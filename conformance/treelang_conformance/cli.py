@@ -9,8 +9,9 @@ import typer
 from rich.console import Console
 
 from treelang_conformance.clauses import UnknownClauseError
-from treelang_conformance.console import Screen, explanation, listing
+from treelang_conformance.console import Screen, decision_table, explanation, listing
 from treelang_conformance.contract_page import contract_page
+from treelang_conformance.decisions import decision_page
 from treelang_conformance.expectations import ExpectationError, load_expected_failures
 from treelang_conformance.probe import SubjectError
 from treelang_conformance.registry import SuiteName, judging_checks
@@ -128,6 +129,17 @@ def list_clauses(
         typer.echo(contract_page(), nl=False)
     else:
         Console(highlight=False).print(listing())
+
+
+@app.command()
+def decisions(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as a page of Markdown.")] = False,
+) -> None:
+    """Show the decision table of the fallback: what is asked for, and how it ends, in each situation."""
+    if markdown:
+        typer.echo(decision_page(), nl=False)
+    else:
+        Console(highlight=False).print(decision_table())
 
 
 @app.command()

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from treelang_conformance.clauses import WIRING, clauses, find_clause
 from treelang_conformance.coverage import REASONS_FOR_NO_CHECK
+from treelang_conformance.decisions import POLICIES, situations
 from treelang_conformance.registry import Check, SuiteName, every_check
 from treelang_conformance.report import CheckOutcome, CheckResult, Report
 from treelang_conformance.reports.table import results_table, unchecked_clauses
@@ -104,6 +105,19 @@ def listing() -> Table:
     table.add_column("text")
     for clause in clauses():
         table.add_row(clause.id, clause.level, str(counted[clause.id] or "unchecked"), clause.text)
+    return table
+
+
+def decision_table() -> Table:
+    """The decision table of the fallback."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("situation")
+    for policy in POLICIES:
+        table.add_column(policy, overflow="fold")
+    for situation in situations():
+        cells = (situation.decisions.get(policy) for policy in POLICIES)
+        row = ["does not arise" if cell is None else f"{cell} ({cell.clause})" for cell in cells]
+        table.add_row(f"{situation.id}: {situation.text}", *row)
     return table
 
 

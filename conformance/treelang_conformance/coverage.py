@@ -11,7 +11,6 @@ _COMING = "the suite that it belongs to has no check of it yet"
 REASONS_FOR_NO_CHECK: Mapping[str, str] = {
     "CAP-4": "the manifest of models is the matrix's, which compares it with the adapter: treelang matrix check",
     "SEC-4": "it is about observability events, which none of the subjects emits",
-    **dict.fromkeys((f"FBK-{number}" for number in (5, 6, 7, 8, 9, 10, 11, 14)), _COMING),
     **{clause.id: _COMING for clause in clauses() if clause.family in ("NEG", "TOL")},
 }
 """The reason by the id of the clause."""

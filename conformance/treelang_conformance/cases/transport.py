@@ -80,7 +80,7 @@ class Case(Judge):
 
     def answers(self, *replies: Answer | Script) -> None:
         """Queue replies: an `Answer` is put into this mode's form (completion or whole event stream)."""
-        self.provider.reply(*(self._script(reply) for reply in replies))
+        self.provider.reply(*(self.script(reply) for reply in replies))
 
     def event_stream(self, answer: Answer) -> Script:
         """The answer as a stream, whatever the mode."""
@@ -92,7 +92,8 @@ class Case(Judge):
             return dataclasses.replace(script, headers={**script.headers, "content-type": self.wire.stream_type})
         return script
 
-    def _script(self, reply: Answer | Script) -> Script:
+    def script(self, reply: Answer | Script) -> Script:
+        """A reply as the provider plays it: an `Answer` in this mode's form, a script under the wire's labels."""
         if not isinstance(reply, Answer):
             return self._labelled(reply)
         return self.event_stream(reply) if self.mode is Mode.STREAM else self.wire.completion(reply)

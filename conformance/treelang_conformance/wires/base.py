@@ -56,6 +56,8 @@ class Wire(Protocol):
     """The kind of event without which a stream is unfinished (clause STR-5): `FINISH` or `TERMINAL`."""
     has_json_mode: bool
     """Whether the protocol has a JSON mode of its own, besides strict output."""
+    output_members: Sequence[tuple[str, ...]]
+    """Where the JSON body of a request says which output it wants, as the names that lead there (clause FBK-14)."""
     highest_temperature: float
     """The end of the protocol's scale of temperatures, which begins at 0."""
     has_running_usage: bool

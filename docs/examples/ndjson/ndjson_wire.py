@@ -64,6 +64,7 @@ class NDJSONWire:
     completion_sign = EventKind.TERMINAL
     highest_temperature = 2.0
     has_json_mode = False
+    output_members = (("format",),)
     has_running_usage = False
 
     def completion(self, answer: Answer) -> Reply:

@@ -27,6 +27,7 @@ class AnthropicMessagesWire:
     highest_temperature = 1.0
     has_running_usage = True
     has_json_mode = False
+    output_members = (("output_config", "format"),)
 
     def completion(self, answer: Answer) -> Reply:
         """The response to a request that asked for no stream."""

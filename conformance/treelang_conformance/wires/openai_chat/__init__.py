@@ -28,6 +28,7 @@ class OpenAIChatWire:
     highest_temperature = 2.0
     has_running_usage = True
     has_json_mode = True
+    output_members = (("response_format",),)
 
     def completion(self, answer: Answer) -> Reply:
         """The response to a request that asked for no stream."""

@@ -25,6 +25,7 @@ class OpenAIResponsesWire:
     completion_sign = EventKind.TERMINAL
     highest_temperature = 2.0
     has_json_mode = True
+    output_members = (("text", "format"),)
     has_running_usage = False
 
     def completion(self, answer: Answer) -> Reply:
