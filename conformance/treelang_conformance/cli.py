@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from treelang_conformance.clauses import UnknownClauseError
-from treelang_conformance.console import Screen, decision_table, explanation, listing
+from treelang_conformance.console import Screen, decision_listing, explanation, listing
 from treelang_conformance.contract_page import contract_page
 from treelang_conformance.decisions import decision_page
 from treelang_conformance.expectations import ExpectationError, load_expected_failures
@@ -136,10 +136,7 @@ def decisions(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as a page of Markdown.")] = False,
 ) -> None:
     """Show the decision table of the fallback: what is asked for, and how it ends, in each situation."""
-    if markdown:
-        typer.echo(decision_page(), nl=False)
-    else:
-        Console(highlight=False).print(decision_table())
+    typer.echo(decision_page() if markdown else decision_listing(), nl=not markdown)
 
 
 @app.command()

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from treelang_conformance.clauses import WIRING, clauses, find_clause
 from treelang_conformance.coverage import REASONS_FOR_NO_CHECK
-from treelang_conformance.decisions import POLICIES, situations
+from treelang_conformance.decisions import situations
 from treelang_conformance.registry import Check, SuiteName, every_check
 from treelang_conformance.report import CheckOutcome, CheckResult, Report
 from treelang_conformance.reports.table import results_table, unchecked_clauses
@@ -62,18 +62,22 @@ class Screen:
         self._plain(f"{counts(report)}; the run took {report.seconds:.1f} s")
 
     def show_table(self, reports: Sequence[Report]) -> None:
-        """Show the results of several runs, side by side where there is room for it, and each one's conclusion."""
+        """Show the results of several runs, those of a suite side by side where there is room, and the conclusions."""
+        for suite in dict.fromkeys(report.suite for report in reports):
+            self._show_side_by_side([report for report in reports if report.suite is suite])
+        unchecked = unchecked_clauses(reports)
+        if unchecked:
+            self._plain(f"unchecked (not to be proved by the kit): {', '.join(unchecked)}")
+        for report in reports:
+            self._plain(verdict(report))
+
+    def _show_side_by_side(self, reports: Sequence[Report]) -> None:
         together = results_table(reports)
         unbounded = self._out.options.update(max_width=1_000)
         fits = self._out.measure(together, options=unbounded).maximum <= self._out.width
         for table in [together] if fits else [results_table([report]) for report in reports]:
             self._out.print(table)
             self._plain("")
-        unchecked = unchecked_clauses(reports)
-        if unchecked:
-            self._plain(f"unchecked (not to be proved by the kit): {', '.join(unchecked)}")
-        for report in reports:
-            self._plain(verdict(report))
 
     def note(self, line: str) -> None:
         """Show one more line."""
@@ -108,17 +112,15 @@ def listing() -> Table:
     return table
 
 
-def decision_table() -> Table:
-    """The decision table of the fallback."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("situation")
-    for policy in POLICIES:
-        table.add_column(policy, overflow="fold")
+def decision_listing() -> str:
+    """The decision table of the fallback, a paragraph for each situation."""
+    paragraphs = []
     for situation in situations():
-        cells = (situation.decisions.get(policy) for policy in POLICIES)
-        row = ["does not arise" if cell is None else f"{cell} ({cell.clause})" for cell in cells]
-        table.add_row(f"{situation.id}: {situation.text}", *row)
-    return table
+        lines = [f"{situation.id}: {situation.text}"]
+        for policy, decision in situation.decisions.items():
+            lines.append(f"  {policy:<15}{decision} ({decision.clause})")
+        paragraphs.append("\n".join(lines))
+    return "\n\n".join(paragraphs)
 
 
 def explanation(identifier: str) -> str:

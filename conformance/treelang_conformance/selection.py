@@ -5,26 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from treelang_conformance.clauses import UnknownClauseError, clauses, families, unknown
-from treelang_conformance.registry import Check
+from treelang_conformance.registry import Check, every_check
 
 
 def select_checks(checks: Iterable[Check], selection: Sequence[str] | None) -> list[Check]:
     """The checks that a selection names, in their order; all of them for `None`.
 
     Raises:
-        UnknownClauseError: An item names neither a family, a clause nor a check; the message names the nearest.
+        UnknownClauseError: An item names neither a family, a clause nor a check, and the message names the nearest; or
+            what it names is of another suite, which the message names.
     """
     checks = list(checks)
     if selection is None:
         return checks
     names = {check.id: _names(check) for check in checks}
-    known = {family.id for family in families()} | {clause.id for clause in clauses()}
-    known = known.union(*names.values())
+    here: set[str] = set().union(*names.values())
     for item in selection:
-        if item not in known:
-            raise UnknownClauseError(unknown("clause", item, sorted(known)))
+        if item not in here:
+            _explain(item, here)
     return [check for check in checks if names[check.id] & set(selection)]
 
 
 def _names(check: Check) -> set[str]:
     return {check.clause.partition("-")[0], check.clause, f"{check.clause}/{check.name}", check.id}
+
+
+def _explain(item: str, here: set[str]) -> None:
+    """Say what is wrong with an item that selects nothing; a clause that no suite can check is not wrong."""
+    elsewhere = dict.fromkeys(check.suite for check in every_check() if item in _names(check))
+    if elsewhere:
+        raise UnknownClauseError(f"{item} is checked by another suite: --suite {' or '.join(elsewhere)}")
+    known = here | {family.id for family in families()} | {clause.id for clause in clauses()}
+    if item not in known:
+        raise UnknownClauseError(unknown("clause", item, sorted(known)))

@@ -65,6 +65,12 @@ def test_the_example_is_conformant_and_what_its_wire_cannot_express_is_not_appli
     assert not_applicable > 0
 
 
+def test_the_example_falls_back_by_the_table(installed: Path) -> None:
+    code, output = conformance(installed, "--suite", "fallback")
+    assert code == 0, output
+    assert "NDJSONTransport on ndjson, suite fallback: conformant" in output
+
+
 BROKEN = {
     "STR-5": (
         '        if not self.over:\n            raise self._errors.unusable("it ended before it was done")\n',
