@@ -19,8 +19,10 @@ TREELANG := $(BIN)/treelang
 WIRES := openai-chat openai-responses anthropic-messages
 SUBJECTS := treelang_conformance.subjects
 REPORTS := build/conformance
+# The reports of `make conformance`, suite by suite, in the order in which they are shown.
+RAN = $(WIRES) $(WIRES:%=%-fallback) negotiator tools-functions tools-mcp
 EVIDENCE := matrix/evidence
-GENERATED := README.md docs/contract.md conformance/treelang_conformance/report.schema.json \
+GENERATED := README.md docs/contract.md docs/fallback.md conformance/treelang_conformance/report.schema.json \
   matrix/treelang_matrix/manifest.schema.json
 
 SHELL := bash
@@ -49,13 +51,18 @@ $(STAMP): requirements/$(LOCK).txt pyproject.toml
 	@rm -f $(VENV)/.installed-*
 	@touch $@
 
-conformance: $(STAMP) ## Run the kit against every adapter, show a table, write JSON reports
+conformance: $(STAMP) ## Run every suite of the kit against what treelang brings, show tables, write JSON reports
 	@mkdir -p $(REPORTS); status=0; \
+	judge() { $(TREELANG) conformance run "$$@" || status=$$?; test $$status -lt 2 || exit $$status; }; \
 	for wire in $(WIRES); do \
-	  $(TREELANG) conformance run $(SUBJECTS):$${wire//-/_} --wire $$wire --json $(REPORTS)/$$wire.json || status=$$?; \
-	  test $$status -lt 2 || exit $$status; \
+	  judge $(SUBJECTS):$${wire//-/_} --wire $$wire --json $(REPORTS)/$$wire.json; \
+	  judge $(SUBJECTS):$${wire//-/_} --wire $$wire --suite fallback --json $(REPORTS)/$$wire-fallback.json; \
 	done; \
-	$(TREELANG) conformance show $(WIRES:%=$(REPORTS)/%.json); exit $$status
+	judge treelang:DefaultModelCapabilityNegotiator --suite negotiator --json $(REPORTS)/negotiator.json; \
+	for provider in functions mcp; do \
+	  judge $(SUBJECTS):$$provider --suite tools --json $(REPORTS)/tools-$$provider.json; \
+	done; \
+	$(TREELANG) conformance show $(RAN:%=$(REPORTS)/%.json); exit $$status
 
 test: $(STAMP) ## Run all tests, on all cores
 	$(BIN)/python -m pytest -n auto $(ARGS)
@@ -86,10 +93,11 @@ docs: generated ## Renew what is generated: pages, published schemas, the output
 # The README's block of output is what `make conformance` ends with, taken from the newest evidence.
 generated: $(STAMP)
 	@mkdir -p build/generated
-	@$(TREELANG) conformance show $(WIRES:%=$(EVIDENCE)/newest/%.json) > build/generated/result.txt || test $$? -eq 1
+	@$(TREELANG) conformance show $(RAN:%=$(EVIDENCE)/newest/%.json) > build/generated/result.txt || test $$? -eq 1
 	@awk '/^```text$$/ { print; while ((getline line < "build/generated/result.txt") > 0) print line; inside = 1 } \
 	  /^```$$/ { inside = 0 } !inside' README.md > build/generated/README.md
 	@$(TREELANG) conformance list --markdown > build/generated/contract.md
+	@$(TREELANG) conformance decisions --markdown > build/generated/fallback.md
 	@$(TREELANG) conformance schema > build/generated/report.schema.json
 	@$(TREELANG) matrix schema > build/generated/manifest.schema.json
 

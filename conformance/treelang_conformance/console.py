@@ -59,7 +59,7 @@ class Screen:
         for clause in report.clauses:
             self._show_failures([check for check in clause.checks if check.outcome in _TROUBLE])
         self.show_table([report])
-        self._plain(f"{counts(report)}; the run took {report.seconds:.1f} s")
+        self._plain(f"{counts(report) or 'no check'}; the run took {report.seconds:.1f} s")
 
     def show_table(self, reports: Sequence[Report]) -> None:
         """Show the results of several runs, those of a suite side by side where there is room, and the conclusions."""
