@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from treelang import ModelTransport
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+
+from treelang import ModelTransport, ToolProvider
 from treelang_conformance.endpoint import Endpoint
+from treelang_conformance.hosting import HostedTool
 
 
 def openai_chat(endpoint: Endpoint) -> ModelTransport:
@@ -25,3 +29,17 @@ def anthropic_messages(endpoint: Endpoint) -> ModelTransport:
     from treelang import AnthropicTransport
 
     return AnthropicTransport(api_key=endpoint.api_key, base_url=endpoint.url, timeout=endpoint.timeout)
+
+
+async def functions(tools: Sequence[HostedTool]) -> ToolProvider:
+    """Python functions, as `FunctionToolProvider` reads them (suite `tools`)."""
+    from treelang_conformance.hosts import functions as host
+
+    return await host.host(tools)
+
+
+def mcp(tools: Sequence[HostedTool]) -> AbstractAsyncContextManager[ToolProvider]:
+    """A real MCP server on the loopback, and `MCPToolProvider` connected to it (suite `tools`)."""
+    from treelang_conformance.hosts import mcp as host
+
+    return host.host(tools)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from treelang_conformance.cases.tools import ToolsCase
+from treelang_conformance.checks.tools._hosted import TEXT, closed
 from treelang_conformance.clauses import WIRING
 from treelang_conformance.hosting import HostedTool
 from treelang_conformance.registry import SuiteName, check
@@ -23,7 +24,7 @@ async def the_factory_makes_a_provider_of_the_tools(case: ToolsCase) -> None:
         came.append(arguments)
         return "115.9 m"
 
-    schema = {"type": "object", "properties": {"tree": {"type": "string"}}, "required": ["tree"]}
+    schema = closed({"tree": TEXT})
     provider = await case.hosting(HostedTool("measure", "The height of a tree.", schema, {}, measure))
     with case.bounded("listing the tools"):
         names = [definition.name for definition in await provider.list_tools()]

@@ -1,0 +1,1 @@
+"""How the kit's described tools are hosted by the providers that treelang brings."""
