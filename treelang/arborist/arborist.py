@@ -72,7 +72,7 @@ class Arborist:
         self._watched_transport = observability.watch_transport(transport) if observability else transport
         self._watched_provider = observability.watch_tools(provider) if observability else provider
         self._limits = execution_limits or DEFAULT_LIMITS
-        self._negotiator = capability_negotiator or _NEGOTIATOR
+        self._negotiator = _NEGOTIATOR if capability_negotiator is None else capability_negotiator
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.config.model!r}, {self.transport!r})"

@@ -18,6 +18,16 @@ _LEFT_OUT = object()
 """The default of parameters that may be left out: JSON cannot hold it, so the schema that is read names none."""
 
 
+class _OwnSchema(WithJsonSchema):
+    """A schema for one hint alone.
+
+    `typing` gives equal hints as one object, and takes `{"const": True}` for equal to `{"const": 1}`.
+    """
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
 async def host(tools: Sequence[HostedTool]) -> ToolProvider:
     """A provider of functions that do what the tools do.
 
@@ -64,7 +74,7 @@ def _parameter(name: str, schema: Any, required: bool) -> inspect.Parameter:
         name,
         inspect.Parameter.KEYWORD_ONLY,
         default=inspect.Parameter.empty if required else _LEFT_OUT,
-        annotation=Annotated[Any, WithJsonSchema(dict(schema))],
+        annotation=Annotated[Any, _OwnSchema(dict(schema))],
     )
 
 

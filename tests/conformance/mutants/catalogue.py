@@ -1,4 +1,4 @@
-"""All mutants, gathered from the modules beside this one, and an adapter with nothing broken as their control."""
+"""All mutants, gathered from the modules beside this one, and subjects with nothing broken as their controls."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import pkgutil
 
 from tests.conformance import mutants
 from tests.conformance.mutants.mutation import CHAT, MESSAGES, MUTANTS, RESPONSES, Mutant, Mutation
+from tests.conformance.mutants.negotiators import NegotiatorMutation
+from tests.conformance.support.tools import PlainToolProvider
 from treelang_conformance.registry import SuiteName
 
 
@@ -14,10 +16,18 @@ class NothingBroken(Mutation):
     """Nothing: over the same client as the mutants, an adapter that keeps every clause."""
 
 
-CONTROLS = tuple(
-    Mutant(NothingBroken, (), {}, wire, suite)
-    for suite in (SuiteName.TRANSPORT, SuiteName.FALLBACK)
-    for wire in (CHAT, RESPONSES, MESSAGES)
+class NothingBrokenInNegotiation(NegotiatorMutation):
+    """Nothing: made like the mutants, a negotiator that keeps every clause."""
+
+
+CONTROLS = (
+    *(
+        Mutant(NothingBroken, (), {}, wire, suite)
+        for suite in (SuiteName.TRANSPORT, SuiteName.FALLBACK)
+        for wire in (CHAT, RESPONSES, MESSAGES)
+    ),
+    Mutant(NothingBrokenInNegotiation, (), {}, suite=SuiteName.NEGOTIATOR),
+    Mutant(PlainToolProvider, (), {}, suite=SuiteName.TOOLS),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
@@ -73,9 +74,18 @@ def raising(error: Exception) -> Act:
 
 
 class Held:
-    """An act that waits at a gate, one for each value of the argument `name`, and then gives that value back."""
+    """An act that waits at a gate, one for each value of the argument `name`, and then gives that value back.
+
+    Attributes:
+        loop: The event loop in which the last call arrived; a tool that runs in the check's own can be told of a
+            cancellation.
+        cancelled: The names of the calls that were.
+    """
 
     def __init__(self) -> None:
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.cancelled: list[str] = []
+        self.told = Gate("the tool's end by cancellation")
         self._gates: dict[str, Gate] = {}
 
     def gate(self, name: str) -> Gate:
@@ -84,5 +94,11 @@ class Held:
 
     async def __call__(self, arguments: dict[str, Any]) -> Any:
         name = str(arguments.get("name"))
-        await self.gate(name).pass_through()
+        self.loop = asyncio.get_running_loop()
+        try:
+            await self.gate(name).pass_through()
+        except asyncio.CancelledError:
+            self.cancelled.append(name)
+            self.told.open()
+            raise
         return f"the answer to {name}"

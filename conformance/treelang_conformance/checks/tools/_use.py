@@ -38,6 +38,17 @@ async def listed(case: ToolsCase, provider: ToolProvider) -> list[ToolDefinition
         return [ToolDefinition.of(metadata) for metadata in await provider.list_tools()]
 
 
+async def only_one(case: ToolsCase, provider: ToolProvider) -> ToolDefinition:
+    """The one tool that is hosted, as the listing has it."""
+    found = await listed(case, provider)
+    case.require(
+        len(found) == 1,
+        expected="a listing of the one tool",
+        happened=f"it lists {[definition.name for definition in found]}",
+    )
+    return found[0]
+
+
 async def looked_up(case: ToolsCase, provider: ToolProvider, name: str) -> ToolDefinition:
     """One tool, normalised."""
     with case.bounded("a look-up"):
@@ -81,24 +92,11 @@ async def evaluated(
     tool: str,
     arguments: Mapping[str, Any],
     limits: ExecutionLimits | None = None,
-    before: str | None = None,
 ) -> Ended:
-    """Run a program that calls a tool.
-
-    Args:
-        case: The check.
-        provider: Whose tool it is.
-        tool: The tool's name.
-        arguments: What it is called with.
-        limits: What the program may use; by default anything.
-        before: A tool that takes nothing, to be called before.
-    """
-    calls = [tool_call(before, {})] if before is not None else []
-    calls.append(tool_call(tool, arguments))
-    program = {"type": "program", "schema_version": "2.0", "body": calls}
+    """Run a program that does nothing but call a tool."""
     with case.bounded("a program of one call"):
         try:
-            return Ended(await AST.eval(AST.parse(program), provider, limits))
+            return Ended(await AST.eval(AST.parse(program(tool_call(tool, arguments))), provider, limits))
         except Exception as error:
             return Ended(error=error)
 
@@ -107,6 +105,11 @@ def tool_call(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The expression of a program that calls a tool with constants."""
     constants = {name: {"type": "literal", "value": value} for name, value in arguments.items()}
     return {"type": "tool_call", "tool": tool, "arguments": constants}
+
+
+def program(expression: dict[str, Any]) -> dict[str, Any]:
+    """A program of one expression."""
+    return {"type": "program", "schema_version": "2.0", "definitions": [], "body": [expression]}
 
 
 def is_same_json(sent: Any, arrived: Any) -> bool:

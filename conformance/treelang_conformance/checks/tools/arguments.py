@@ -1,13 +1,13 @@
-"""TOL-5 and TOL-6: arguments that do not fit reach nobody, and those that do are not added to."""
+"""TOL-5, TOL-6: arguments that do not fit reach nobody and are not quoted; what is left out stays left out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from jsonschema import Draft202012Validator
+import jsonschema
 
 from treelang import (
+    AST,
     ExecutionLimits,
     InvalidToolArgumentsError,
     ToolDefinition,
@@ -16,199 +16,218 @@ from treelang import (
     TreelangError,
 )
 from treelang_conformance.cases.tools import ToolsCase
-from treelang_conformance.checks.tools._hosted import INTEGER, TEXT, RecordedTool, closed
-from treelang_conformance.checks.tools._schemas import schemas, values
-from treelang_conformance.checks.tools._use import called, evaluated, is_same_json, listed
+from treelang_conformance.checks.tools._generated import schemas_with_arguments
+from treelang_conformance.checks.tools._hosted import TEXT, RecordedTool, closed
+from treelang_conformance.checks.tools._use import Ended, called, evaluated, is_same_json, only_one, program, tool_call
 from treelang_conformance.examples import for_examples
+from treelang_conformance.hosting import CannotHost
 from treelang_conformance.outcome import shortened
 from treelang_conformance.registry import SuiteName, check
 from treelang_conformance.violation import about
 
-_CANARY = "canary-argument-3f7a"
-"""A value that no error may show."""
+_CANARY = "canary-argument-7c40"
 
+_SCHEMA = closed(
+    {
+        "tree": {"type": "string", "maxLength": 9},
+        "height": {"type": "integer", "maximum": 200},
+        "site": {"type": "object", "properties": {"zone": {"enum": ["a", "b"]}}},
+    }
+)
+_VALID: dict[str, Any] = {"tree": "redwood", "height": 115, "site": {"zone": "a"}}
 
-class _Misfit(NamedTuple):
-    """Arguments that a schema refuses: where, and by which constraint."""
-
-    schema: Mapping[str, Any]
-    arguments: dict[str, Any]
-    path: str
-    constraint: str
-
-
-_PLACE = closed({"city": {"type": "string", "maxLength": 9}, "height": {"type": "integer", "minimum": 0}})
-_MISFITS: Mapping[str, _Misfit] = {
-    "wrong-type": _Misfit(closed({"height": INTEGER}), {"height": _CANARY}, "height", "type"),
-    "not-listed": _Misfit(closed({"unit": {"enum": ["m", "ft"]}}), {"unit": _CANARY}, "unit", "enum"),
-    "not-the-pattern": _Misfit(
-        closed({"unit": {"type": "string", "pattern": "^[0-9]+$"}}), {"unit": _CANARY}, "unit", "pattern"
-    ),
-    "missing": _Misfit(closed({"tree": TEXT, "height": INTEGER}), {"tree": _CANARY}, "height", "required"),
-    "one-too-many": _Misfit(closed({"tree": TEXT}), {"tree": "oak", "other": _CANARY}, "", "additionalProperties"),
-    "nested": _Misfit(closed({"place": _PLACE}), {"place": {"city": _CANARY, "height": 1}}, "place.city", "maxLength"),
-    "in-a-list": _Misfit(
-        closed({"trees": {"type": "array", "items": INTEGER}}), {"trees": [1, 2, _CANARY]}, "trees.2", "type"
-    ),
+_INVALID: dict[str, tuple[dict[str, Any], str, str]] = {
+    "wrong type": ({**_VALID, "height": _CANARY}, "height", "type"),
+    "too long": ({**_VALID, "tree": _CANARY}, "tree", "maxLength"),
+    "too high": ({**_VALID, "height": 4217043}, "height", "maximum"),
+    "deep inside": ({**_VALID, "site": {"zone": _CANARY}}, "zone", "enum"),
 }
+"""Arguments, the place that breaks a constraint, and the constraint."""
+
+_SECRETS = (_CANARY, "4217043")
 
 
 class _Counting(ToolProvider):
-    """The provider under test, and how often it is called."""
+    """Another provider, and how many calls reach it."""
 
-    def __init__(self, provider: ToolProvider) -> None:
-        self._provider = provider
+    def __init__(self, inner: ToolProvider) -> None:
+        self._inner = inner
         self.calls = 0
 
     async def list_tools(self) -> list[ToolDefinition]:
-        return await self._provider.list_tools()
+        return await self._inner.list_tools()
 
     async def get_tool_definition(self, name: str) -> ToolDefinition:
-        return await self._provider.get_tool_definition(name)
+        return await self._inner.get_tool_definition(name)
 
     async def call_tool(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
         self.calls += 1
-        return await self._provider.call_tool(name, arguments)
+        return await self._inner.call_tool(name, arguments)
+
+
+def _require_telling(case: ToolsCase, error: InvalidToolArgumentsError, place: str, constraint: str) -> None:
+    for what, word in (("the tool", "measure"), ("the path", place), ("the constraint", constraint)):
+        case.require(word in str(error), expected=f"an error that names {what}, {word!r}", happened="it does not")
+
+
+def _require_silence(case: ToolsCase, ended: Ended) -> None:
+    text = f"{ended.error} {ended.error!r} {vars(ended.error) if ended.error else ''}"
+    case.require(
+        not any(secret in text for secret in _SECRETS),
+        expected="an error that does not quote the value",
+        happened="the value stands in the error",
+    )
 
 
 @check(
-    "TOL-5",
-    suite=SuiteName.TOOLS,
-    over=_MISFITS,
-    hint="The schema of the definition is what arguments are held against: what it does not say is not refused.",
+    "TOL-5", suite=SuiteName.TOOLS, over=_INVALID, hint="Keep every constraint in the definition: callers judge by it."
 )
-async def invalid_arguments_reach_no_provider(case: ToolsCase, misfit: _Misfit) -> None:
-    """A program's invalid arguments are refused before the provider is called, at the cost of no call."""
-    tool, before = RecordedTool(schema=misfit.schema), RecordedTool("before")
-    counting = _Counting(await case.hosting(tool.hosted, before.hosted))
-    only_call = ExecutionLimits(max_tool_calls=1)
-    ended = await evaluated(case, counting, "measure", misfit.arguments, only_call, before="before")
+async def invalid_arguments_of_a_program_reach_nobody(case: ToolsCase, row: tuple[dict[str, Any], str, str]) -> None:
+    """A program's invalid arguments are refused before the provider and the budget; the error tells what is wrong."""
+    arguments, place, constraint = row
+    tool = RecordedTool(schema=_SCHEMA)
+    provider = _Counting(await case.hosting(tool.hosted))
+    ended = await evaluated(case, provider, "measure", arguments)
     case.require(
-        isinstance(ended.error, InvalidToolArgumentsError),
-        expected="InvalidToolArgumentsError, where no further tool call is granted",
-        happened=str(ended),
+        isinstance(ended.error, InvalidToolArgumentsError) and not provider.calls and not tool.came,
+        expected="InvalidToolArgumentsError before the provider or the tool is called",
+        happened=f"{ended}; the provider was called {provider.calls} times, the tool {len(tool.came)} times",
     )
-    case.require(
-        counting.calls == 1 and not tool.came,
-        expected="no call of the provider but the sound one before",
-        happened=f"there were {counting.calls} calls, and {len(tool.came)} of the tool",
-    )
-    message = str(ended.error)
-    for part in ("measure", misfit.path, misfit.constraint):
-        case.require(part in message, expected=f"{part!r} in the message", happened=f"it is {message!r}")
-    _require_no_value(case, ended.error)
+    assert isinstance(ended.error, InvalidToolArgumentsError)  # noqa: S101  # told to the type checker
+    _require_telling(case, ended.error, place, constraint)
+    _require_silence(case, ended)
 
 
-@check(
-    "TOL-5",
-    suite=SuiteName.TOOLS,
-    over=_MISFITS,
-    hint="A provider need not look at arguments; one that does looks before the call, and quotes none of them.",
-)
-async def a_provider_that_refuses_arguments_shows_none(case: ToolsCase, misfit: _Misfit) -> None:
-    """Called directly with invalid arguments, a provider that refuses has not called the tool and shows no value."""
-    tool = RecordedTool(schema=misfit.schema)
+@check("TOL-5", suite=SuiteName.TOOLS, hint="Keep every constraint in the definition: callers judge by it.")
+async def invalid_arguments_use_up_no_budget(case: ToolsCase) -> None:
+    """A call with invalid arguments after the last one granted is refused for the arguments, not for the budget."""
+    tool = RecordedTool(schema=_SCHEMA)
     provider = await case.hosting(tool.hosted)
-    ended = await called(case, provider, "measure", misfit.arguments)
+    both = {**program(tool_call("measure", _VALID))}
+    both["body"] = [
+        {
+            "type": "conditional",
+            "condition": tool_call("measure", _VALID),
+            "true_branch": tool_call("measure", _INVALID["too high"][0]),
+            "false_branch": {"type": "literal", "value": None},
+        }
+    ]
+    with case.bounded("a program of two calls"):
+        try:
+            ended = Ended(await AST.eval(AST.parse(both), provider, ExecutionLimits(max_tool_calls=1)))
+        except TreelangError as error:
+            ended = Ended(error=error)
+    case.require(
+        isinstance(ended.error, InvalidToolArgumentsError) and len(tool.came) == 1,
+        expected="one call of the tool, then InvalidToolArgumentsError",
+        happened=f"{ended}; the tool was called {len(tool.came)} times",
+    )
+
+
+@check(
+    "TOL-5", suite=SuiteName.TOOLS, over=_INVALID, hint="Name the tool, the path and the keyword, and quote no value."
+)
+async def a_direct_refusal_is_clean(case: ToolsCase, row: tuple[dict[str, Any], str, str]) -> None:
+    """A provider that refuses invalid arguments itself has not called the tool, and does not quote the value."""
+    arguments, place, constraint = row
+    tool = RecordedTool(schema=_SCHEMA)
+    provider = await case.hosting(tool.hosted)
+    ended = await called(case, provider, "measure", dict(arguments))
     if ended.error is None:
-        return  # whoever runs programs has validated them
-    case.require(isinstance(ended.error, TreelangError), expected="one of treelang's errors", happened=str(ended))
-    case.require(not tool.came, expected="a tool that was not called", happened="it was called, and then refused")
-    _require_no_value(case, ended.error)
+        return  # it leaves the judgement to its caller, as it may
+    case.require(isinstance(ended.error, TreelangError), expected="an error of treelang's", happened=str(ended))
+    case.require(not tool.came, expected="the tool not to be called", happened="it was called and then refused")
+    _require_silence(case, ended)
+    if isinstance(ended.error, InvalidToolArgumentsError):
+        _require_telling(case, ended.error, place, constraint)
 
 
-def _require_no_value(case: ToolsCase, error: BaseException | None) -> None:
-    shown = f"{error} {error!r} {vars(error) if error is not None else ''}"
-    case.require(_CANARY not in shown, expected="an error without the value", happened="the value stands in it")
+@check("TOL-5", suite=SuiteName.TOOLS, hint="Validate by the tool's own schema, whole and as it is, or not at all.")
+async def exactly_the_arguments_that_fit_reach_the_tool(case: ToolsCase) -> None:
+    """Whatever the schema, a program's arguments reach the tool unchanged if they fit it, and else not at all."""
+    judged = 0
+
+    async def judge(example: tuple[dict[str, Any], list[dict[str, Any]]]) -> None:
+        nonlocal judged
+        schema, several = example
+        oracle = jsonschema.Draft202012Validator(schema)
+        tool = RecordedTool(schema=schema)
+        try:
+            async with case.subject.hosting((tool.hosted,)) as provider:
+                for arguments in several:
+                    tool.came.clear()
+                    await evaluated(case, provider, "measure", arguments)
+                    wanted = [arguments] if oracle.is_valid(arguments) else []
+                    with about(f"the arguments {shortened(arguments)}"):
+                        case.require(
+                            is_same_json(wanted, tool.came),
+                            expected="a call with these" if wanted else "no call of the tool",
+                            happened=f"what reached the tool is {shortened(tool.came)}",
+                        )
+        except CannotHost:
+            return
+        judged += 1
+
+    await for_examples(case, schemas_with_arguments(), judge, at_most=10)
+    if not judged:
+        case.not_applicable("none of the schemas that were made can be hosted")
 
 
-@check("TOL-5", suite=SuiteName.TOOLS, hint="Keep every keyword of a schema, and change no argument.")
-async def arguments_reach_the_tool_if_they_fit_and_only_then(case: ToolsCase) -> None:
-    """Whatever the schema and the arguments: those that fit arrive unchanged, and the others not at all."""
-    from hypothesis import strategies
-
-    async def judge(drawn: list[tuple[dict[str, Any], Any]]) -> None:
-        tools = [
-            RecordedTool(f"tool_{number}", schema=closed({"a": schema})) for number, (schema, _) in enumerate(drawn)
-        ]
-        provider = await case.hosting(*(tool.hosted for tool in tools))
-        for tool, (schema, value) in zip(tools, drawn, strict=True):
-            with about(f"the argument {shortened(value)} of the schema {shortened(schema)}"):
-                await _require_fair(case, provider, tool, value)
-
-    pairs = strategies.tuples(schemas(), values())
-    await for_examples(case, strategies.lists(pairs, min_size=6, max_size=12), judge, at_most=8)
-
-
-async def _require_fair(case: ToolsCase, provider: ToolProvider, tool: RecordedTool, value: Any) -> None:
-    fits = Draft202012Validator(tool.hosted.input_schema or {}).is_valid({"a": value})
-    ended = await evaluated(case, provider, tool.hosted.name, {"a": value})
-    if fits:
-        case.require(ended.error is None, expected="a call, since they fit", happened=str(ended))
-        case.require(
-            len(tool.came) == 1 and is_same_json({"a": value}, tool.came[0]),
-            expected="one call with just that",
-            happened=f"the tool was called with {shortened(tool.came)}",
-        )
-    else:
-        case.require(
-            isinstance(ended.error, InvalidToolArgumentsError) and not tool.came,
-            expected="InvalidToolArgumentsError and no call, since they do not fit",
-            happened=f"{ended}, and the tool was called {len(tool.came)} times",
-        )
-
-
-# --- TOL-6 ---
-
-_DEFAULTS = {
+_OPTIONAL: dict[str, Any] = {
     "type": "object",
     "properties": {
         "tree": TEXT,
-        "unit": {"type": ["string", "null"], "default": "m"},
-        "digits": {"type": "integer", "default": 0},
-        "place": {"type": "object", "properties": {"country": {"type": "string", "default": "US"}}, "default": {}},
+        "height": {"type": "integer", "default": 115},
+        "site": {"type": "object", "properties": {"zone": {"type": "string", "default": "north"}}, "default": {}},
+        "note": {"type": ["string", "null"], "default": None},
     },
     "required": ["tree"],
     "additionalProperties": False,
 }
-_GIVEN: Mapping[str, dict[str, Any]] = {
-    "left-out": {"tree": "oak"},
-    "nested": {"tree": "oak", "place": {}},
-    "null": {"tree": "oak", "unit": None},
-    "some": {"tree": "oak", "digits": 2},
+
+_AS_GIVEN = "A default is an annotation: call the tool with what was given, whatever the schema suggests."
+
+_GIVEN: dict[str, dict[str, Any]] = {
+    "nothing optional": {"tree": "redwood"},
+    "an object without its default": {"tree": "redwood", "site": {}},
+    "a null": {"tree": "redwood", "note": None},
+    "other than the default": {"tree": "redwood", "height": 3},
+    "the default itself": {"tree": "redwood", "height": 115},
 }
-_ANNOTATION = "A default is told to whoever reads the schema. Whether it applies is the tool's own matter."
 
 
-@check("TOL-6", suite=SuiteName.TOOLS, over=_GIVEN, hint=_ANNOTATION)
-async def no_default_is_injected(case: ToolsCase, arguments: dict[str, Any]) -> None:
-    """What is left out is left out, at any depth: called by a program, and directly."""
-    tool = RecordedTool(schema=_DEFAULTS)
+@check("TOL-6", suite=SuiteName.TOOLS, over=_GIVEN, hint=_AS_GIVEN)
+async def no_default_is_injected(case: ToolsCase, given: dict[str, Any]) -> None:
+    """The tool gets exactly what was given, directly and by a program, and the caller's arguments gain nothing."""
+    tool = RecordedTool(schema=_OPTIONAL)
     provider = await case.hosting(tool.hosted)
-    for how in ("by a program", "directly"):
-        tool.came.clear()
-        if how == "directly":
-            ended = await called(case, provider, "measure", dict(arguments))
-        else:
-            ended = await evaluated(case, provider, "measure", arguments)
-        case.require(ended.error is None, expected=f"a call {how}", happened=str(ended))
-        case.require(
-            tool.came == [arguments],
-            expected=f"the tool, called {how}, to get {arguments}",
-            happened=f"it got {shortened(tool.came)}",
-        )
+    passed = {name: dict(value) if isinstance(value, dict) else value for name, value in given.items()}
+    for ended in (await called(case, provider, "measure", passed), await evaluated(case, provider, "measure", given)):
+        case.require(ended.error is None, expected="the call to succeed", happened=str(ended))
+    case.require(
+        is_same_json([given, given], tool.came),
+        expected=f"two calls with {given}",
+        happened=f"what arrived is {shortened(tool.came)}",
+    )
+    case.require(passed == given, expected="the caller's arguments to stay as they are", happened=f"they are {passed}")
 
 
-@check("TOL-6", suite=SuiteName.TOOLS, hint=_ANNOTATION)
-async def a_definition_tells_its_defaults(case: ToolsCase) -> None:
-    """The defaults of a schema stand in the definition."""
-    provider = await case.hosting(RecordedTool(schema=_DEFAULTS).hosted)
-    definition = (await listed(case, provider))[0]
-    properties = definition.complete_schema().get("properties", {})
-    for name, value in {"unit": "m", "digits": 0, "place": {}}.items():
-        found = properties.get(name, {})
-        case.require(
-            "default" in found and found["default"] == value,
-            expected=f"the default {value!r} of {name!r}",
-            happened=f"its schema is {shortened(found)}",
-        )
+@check("TOL-6", suite=SuiteName.TOOLS, hint="Keep `default` in the schema, where a model can read it.")
+async def defaults_stay_in_the_definition(case: ToolsCase) -> None:
+    """The definition says every default that the schema says, and makes no required argument of one."""
+    provider = await case.hosting(RecordedTool(schema=_OPTIONAL).hosted)
+    definition = await only_one(case, provider)
+    schema = definition.complete_schema()
+    found = {
+        name: one for name, one in schema.get("properties", {}).items() if isinstance(one, dict) and "default" in one
+    }
+    case.require(
+        {name: one["default"] for name, one in found.items()} == {"height": 115, "site": {}, "note": None},
+        expected="the defaults 115, {} and None",
+        happened=f"the properties are {shortened(schema.get('properties'))}",
+    )
+    case.require(
+        schema.get("required") == ["tree"],
+        expected="only 'tree' to be required",
+        happened=f"required is {schema.get('required')}",
+    )

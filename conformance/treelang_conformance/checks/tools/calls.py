@@ -1,189 +1,333 @@
-"""TOL-4: what goes into a call and what comes out of it, whole, failed or cancelled."""
+"""TOL-4, TOL-7: what a call brings back, how failures and cancellation pass, and calls beside each other."""
 
 from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Mapping
 from typing import Any
 
-from treelang import ToolExecutionError, ToolProvider
+from treelang import InvalidToolArgumentsError, ToolExecutionError, ToolNotFoundError, ToolOutput, ToolProvider
 from treelang_conformance.cases.tools import ToolsCase
-from treelang_conformance.checks.tools._hosted import ANYTHING, TEXT, Held, RecordedTool, closed, giving, raising
-from treelang_conformance.checks.tools._use import called, is_same_json, require_content
+from treelang_conformance.checks.tools._hosted import (
+    ANYTHING,
+    INTEGER,
+    TEXT,
+    Held,
+    RecordedTool,
+    closed,
+    giving,
+    raising,
+)
+from treelang_conformance.checks.tools._use import (
+    Ended,
+    called,
+    is_same_json,
+    listed,
+    require_content,
+    require_output,
+)
 from treelang_conformance.outcome import shortened, type_name
 from treelang_conformance.registry import SuiteName, check
+from treelang_conformance.violation import about
 
-_RESULTS: Mapping[str, Any] = {
-    "text": "115.9 m",
-    "text-beyond-ascii": "\u6728 \U0001f332 \u00e9\n\ttab",
-    "a-whole-number": 7,
-    "a-large-number": 2**53 - 1,
-    "a-fraction": -0.25,
+# No text that reads like JSON: a protocol of texts cannot tell '[1]' from a list.
+_RESULTS: dict[str, Any] = {
+    "a text": "A redwood, 115.9 m.",
+    "an empty text": "",
+    "spaces around": "  two\nlines \n",
+    "unicode": "木 \U0001f332 e\u0301 \u2028",
+    "a number": 115.5,
+    "zero": 0,
+    "an integer beyond a double": 2**53 + 1,
     "true": True,
     "false": False,
-    "null": None,
-    "a-list": ["oak", 1, None, [True]],
-    "an-empty-list": [],
-    "an-object": {"tree": "oak", "heights": [40.5, 41], "place": {"city": None}},
-    "an-empty-object": {},
-    "an-object-with-a-result": {"result": 5},
-    "a-list-of-one-text": ["oak"],
+    "nothing": None,
+    "an empty list": [],
+    "a list": [1, "two", None, [True, 2.5]],
+    "a list of one": ["one"],
+    "an empty object": {},
+    "an object": {"tree": {"name": "redwood", "rings": [1, 2]}, "felled": False, "owner": None},
+    "an object of a result": {"result": 3},
 }
 
 
-@check("TOL-4", suite=SuiteName.TOOLS, over=_RESULTS, hint="Give back what the tool gave, whatever its JSON type.")
+@check("TOL-4", suite=SuiteName.TOOLS, over=_RESULTS, hint="Return ToolOutput(content=...) with the value itself.")
 async def a_call_gives_what_the_tool_gave(case: ToolsCase, result: Any) -> None:
-    """A call gives a `ToolOutput` whose content is the tool's own value."""
+    """A call returns a `ToolOutput` whose content is the JSON value that the tool gave."""
     provider = await case.hosting(RecordedTool(act=giving(result)).hosted)
     await require_content(case, provider, "measure", {}, result)
 
 
-_ARGUMENTS: Mapping[str, Any] = {
-    "text": "redwood",
-    "empty-text": "",
-    "text-of-a-number": "7",
-    "text-beyond-ascii": "\u6728 \U0001f332 \u00e9\n",
-    "a-whole-number": 1,
-    "a-large-number": 2**53 - 1,
-    "a-fraction": 0.1,
-    "a-boolean": True,
-    "null": None,
-    "a-list": [1, "1", [None, False], {}],
-    "an-object": {"b": 1, "a": {"\u6728": []}},
+_ARGUMENTS: dict[str, Any] = {
+    "text": {"schema": TEXT, "value": "a\n\u2028木 \U0001f332 '\"\\"},
+    "text like a number": {"schema": TEXT, "value": "115"},
+    "empty text": {"schema": TEXT, "value": ""},
+    "integer": {"schema": INTEGER, "value": 1},
+    "big integer": {"schema": INTEGER, "value": 2**53 + 1},
+    "fraction": {"schema": {"type": "number"}, "value": 0.1},
+    "whole fraction": {"schema": {"type": "number"}, "value": 1.0},
+    "boolean": {"schema": {"type": "boolean"}, "value": True},
+    "null": {"schema": {"type": ["string", "null"]}, "value": None},
+    "list": {"schema": {"type": "array"}, "value": [1, [], {"a": None}, "x", False]},
+    "object": {"schema": {"type": "object"}, "value": {"b": {"c": [1.5]}, "a": True, "": 0}},
+    "anything": {"schema": ANYTHING, "value": [{"deep": [[1]]}]},
 }
 
 
 @check(
-    "TOL-4", suite=SuiteName.TOOLS, over=_ARGUMENTS, hint="Pass arguments on as they are, and leave the caller's alone."
+    "TOL-4", suite=SuiteName.TOOLS, over=_ARGUMENTS, hint="Hand the arguments on as they are, in a copy if you must."
 )
-async def arguments_arrive_as_they_were_given(case: ToolsCase, value: Any) -> None:
-    """The tool gets the arguments of the call, and the caller's own mapping is not changed."""
-    tool = RecordedTool(schema=closed({"tree": ANYTHING}))
+async def arguments_arrive_unchanged(case: ToolsCase, row: dict[str, Any]) -> None:
+    """The tool is called once, with exactly the arguments that were given, and these are not changed."""
+    tool = RecordedTool(schema=closed({"name": row["schema"], "more": INTEGER}))
     provider = await case.hosting(tool.hosted)
-    arguments = {"tree": copy.deepcopy(value)}
-    ended = await called(case, provider, "measure", arguments)
-    case.require(ended.error is None, expected="a call", happened=str(ended))
+    given = {"name": row["value"], "more": 7}
+    before = copy.deepcopy(given)
+    await require_content(case, provider, "measure", given, "done")
     case.require(
-        len(tool.came) == 1 and is_same_json({"tree": value}, tool.came[0]),
-        expected=f"one call with {{'tree': {shortened(value)}}}",
-        happened=f"the tool was called with {shortened(tool.came)}",
+        len(tool.came) == 1 and is_same_json(before, tool.came[0]),
+        expected=f"one call with {before}",
+        happened=f"what arrived is {shortened(tool.came)}",
     )
-    case.require(
-        arguments == {"tree": value}, expected="the caller's arguments unchanged", happened=f"they are {arguments}"
-    )
+    case.require(given == before, expected="the caller's arguments to stay as they are", happened=f"they are {given}")
+
+
+@check("TOL-4", suite=SuiteName.TOOLS, hint="Look the tool up by the exact name, each time.")
+async def a_call_reaches_the_tool_of_that_name(case: ToolsCase) -> None:
+    """Of several tools the one that is named is called, and no other."""
+    tools = [RecordedTool(name, act=giving(f"by {name}")) for name in ("measure", "Measure", "measure-2", "count")]
+    provider = await case.hosting(*(tool.hosted for tool in tools))
+    for number, tool in enumerate(tools, 1):
+        await require_content(case, provider, tool.hosted.name, {}, f"by {tool.hosted.name}")
+        reached = sum(len(other.came) for other in tools)
+        case.require(reached == number, expected="one tool a call", happened=f"{reached} calls for {number}")
 
 
 class _OwnError(Exception):
-    """A failure of a kind that nobody else knows."""
+    """What only this tool raises."""
 
 
-_FAILURES: Mapping[str, Exception] = {
-    "value-error": ValueError("no such tree"),
-    "key-error": KeyError("redwood"),
-    "timeout-error": TimeoutError("the forester does not answer"),
-    "connection-error": ConnectionResetError("hung up"),
-    "runtime-error": RuntimeError("broken"),
-    "own-error": _OwnError("a failure of its own"),
-    "without-text": AssertionError(),
-    "group": ExceptionGroup("several", [ValueError("one"), KeyError("two")]),
+_FAILURES: dict[str, Exception] = {
+    "ValueError": ValueError("no such tree"),
+    "KeyError": KeyError("tree"),
+    "TimeoutError": TimeoutError("too slow"),
+    "ConnectionError": ConnectionError("gone"),
+    "ToolNotFoundError": ToolNotFoundError("a tool that this tool looked for"),
+    "a type of its own": _OwnError("the saw is blunt"),
+    "without words": RuntimeError(),
 }
 
+_TRANSLATE = "Wrap the call of the tool: `except Exception as error: raise ToolExecutionError(...) from error`."
 
-@check(
-    "TOL-4",
-    suite=SuiteName.TOOLS,
-    over=_FAILURES,
-    hint="`raise ToolExecutionError(f'the tool {name!r} failed') from error`, whatever the tool has raised.",
-)
-async def a_failure_of_the_tool_is_raised_with_its_cause(case: ToolsCase, failure: Exception) -> None:
-    """What a tool raises is raised as `ToolExecutionError`, with the failure as its cause; the next call is served."""
-    tool, sound = RecordedTool("fell", act=raising(failure)), RecordedTool("measure", act=giving("115.9 m"))
-    provider = await case.hosting(tool.hosted, sound.hosted)
-    ended = await called(case, provider, "fell", {})
+
+@check("TOL-4", suite=SuiteName.TOOLS, over=_FAILURES, hint=_TRANSLATE)
+async def a_failure_is_raised_with_its_cause(case: ToolsCase, failure: Exception) -> None:
+    """A tool that fails makes the call raise `ToolExecutionError` with a cause; the tool was called once."""
+    tool = RecordedTool(act=raising(failure))
+    provider = await case.hosting(tool.hosted)
+    ended = await called(case, provider, "measure", {})
+    _require_failure(case, ended)
+    case.require(len(tool.came) == 1, expected="one call of the tool", happened=f"it was called {len(tool.came)} times")
+
+
+def _require_failure(case: ToolsCase, ended: Ended) -> None:
     error = ended.error
-    case.require(isinstance(error, ToolExecutionError), expected="ToolExecutionError", happened=str(ended))
+    case.require(
+        isinstance(error, ToolExecutionError) and not isinstance(error, InvalidToolArgumentsError),
+        expected="ToolExecutionError, and not the kind for invalid arguments",
+        happened=str(ended),
+    )
     assert error is not None  # noqa: S101  # told to the type checker
     case.require(
-        isinstance(error.__cause__, Exception),
-        expected="the failure as its `__cause__`",
-        happened=f"the cause is {error.__cause__!r}",
+        isinstance(error.__cause__, Exception), expected="the failure as its __cause__", happened="it has no cause"
     )
-    case.require(len(tool.came) == 1, expected="one call of the tool", happened=f"there were {len(tool.came)}")
-    await require_content(case, provider, "measure", {}, "115.9 m")
 
 
-_HELD = closed({"name": TEXT})
-_UNTRANSLATED = "Catch Exception and not BaseException, and let CancelledError pass as it is."
+@check("TOL-4", suite=SuiteName.TOOLS, hint="A failure is one call's: keep nothing of it.")
+async def the_next_call_works_after_a_failure(case: ToolsCase) -> None:
+    """After a call that failed, the same tool and its neighbour can be called, and fail again where they do."""
+
+    async def divide(arguments: dict[str, Any]) -> Any:
+        return 12 // arguments["by"]
+
+    tools = (RecordedTool("divide", schema=closed({"by": INTEGER}), act=divide), RecordedTool("count", act=giving(3)))
+    provider = await case.hosting(*(tool.hosted for tool in tools))
+    for _ in range(2):
+        _require_failure(case, await called(case, provider, "divide", {"by": 0}))
+        await require_content(case, provider, "divide", {"by": 4}, 3)
+        await require_content(case, provider, "count", {}, 3)
 
 
-@check("TOL-4", suite=SuiteName.TOOLS, hint=_UNTRANSLATED)
-async def a_cancellation_passes_unchanged(case: ToolsCase) -> None:
-    """A call that is cancelled ends in `CancelledError`, with the message, and its task counts as cancelled."""
+_MESSAGE = "the caller has gone"
+_UNCHANGED = "`except Exception` lets CancelledError pass; a bare except or `except BaseException` must raise it again."
+
+
+async def _held(case: ToolsCase) -> tuple[ToolProvider, Held]:
     held = Held()
-    provider = await case.hosting(RecordedTool(schema=_HELD, act=held).hosted, RecordedTool("other").hosted)
-    task = await _waiting(case, provider, held)
-    task.cancel("the user has left")
-    error = await _ended(case, task)
-    case.require(
-        isinstance(error, asyncio.CancelledError) and task.cancelled(),
-        expected="CancelledError, and a task that counts as cancelled",
-        happened="the call ended normally" if error is None else f"the call raised {type_name(error)}",
-    )
-    case.require(
-        error is not None and error.args == ("the user has left",),
-        expected="the message of the cancellation",
-        happened=f"its arguments are {error.args if error is not None else ()}",
-    )
-    held.gate("first").open()
-    await require_content(case, provider, "other", {}, "done")
+    schema = closed({"name": TEXT})
+    tools = (RecordedTool("hold", schema=schema, act=held), RecordedTool("wait", schema=schema, act=held))
+    provider = await case.hosting(*(tool.hosted for tool in tools))
+    await listed(case, provider)
+    return provider, held
 
 
-@check("TOL-4", suite=SuiteName.TOOLS, hint="A deadline of the caller's is a cancellation: let it pass.")
-async def a_deadline_of_the_callers_is_no_failure_of_the_tool(case: ToolsCase) -> None:
-    """Under `asyncio.timeout` the caller sees the plain `TimeoutError`."""
-    held = Held()
-    provider = await case.hosting(RecordedTool(schema=_HELD, act=held).hosted, RecordedTool("other").hosted)
-    deadline = asyncio.timeout(None)
-
-    async def call() -> Any:
-        async with deadline:
-            return await provider.call_tool("measure", {"name": "first"})
-
-    task = asyncio.create_task(call())
-    await _until_reached(case, held, task)
-    deadline.reschedule(asyncio.get_running_loop().time())
-    error = await _ended(case, task)
-    case.require(
-        type(error) is TimeoutError,
-        expected="the plain TimeoutError",
-        happened="the call ended normally" if error is None else f"the call raised {type_name(error)}",
-    )
-    held.gate("first").open()
-    await require_content(case, provider, "other", {}, "done")
-
-
-async def _waiting(case: ToolsCase, provider: ToolProvider, held: Held) -> asyncio.Task[Any]:
-    """A call in a task of its own, once it waits inside the tool."""
-    task = asyncio.create_task(provider.call_tool("measure", {"name": "first"}))
-    await _until_reached(case, held, task)
+async def _calling(
+    case: ToolsCase, provider: ToolProvider, held: Held, name: str, tool: str = "hold"
+) -> asyncio.Task[ToolOutput]:
+    task = asyncio.create_task(provider.call_tool(tool, {"name": name}))
+    await case.within(held.gate(name).reached(), "the call to reach the tool")
     return task
 
 
-async def _until_reached(case: ToolsCase, held: Held, task: asyncio.Task[Any]) -> None:
-    reached = asyncio.create_task(held.gate("first").reached())
-    first = asyncio.wait({task, reached}, return_when=asyncio.FIRST_COMPLETED)
-    await case.within(first, "the tool to be called")
-    reached.cancel()
-    if task.done():
-        task.result()  # what it raised is not what this is about, and it says where
-    case.require(not task.done(), expected="the call to wait for the tool", happened="it has ended")
+async def _ended(case: ToolsCase, task: asyncio.Task[Any], what: str) -> BaseException | None:
+    with case.bounded(what):
+        await asyncio.wait({task})
+    return asyncio.CancelledError() if task.cancelled() else task.exception()
 
 
-async def _ended(case: ToolsCase, task: asyncio.Task[Any]) -> BaseException | None:
-    await case.within(asyncio.wait({task}), "the call to end")
-    try:
-        task.result()
-    except BaseException as error:  # CancelledError is what is looked for
-        return error
-    return None
+async def _require_answer(case: ToolsCase, task: asyncio.Task[Any], name: str) -> None:
+    error = await _ended(case, task, "the call")
+    with about(f"the call {name!r}"):
+        case.require(error is None, expected="a result", happened=f"it raised {type_name(error)}" if error else "")
+        require_output(case, Ended(task.result()), f"the answer to {name}")
+
+
+@check("TOL-4", suite=SuiteName.TOOLS, hint=_UNCHANGED)
+async def a_cancelled_call_ends_in_cancelled_error(case: ToolsCase) -> None:
+    """A cancelled call ends in the canceller's `CancelledError`, the tool is told of it, and nothing stays behind."""
+    provider, held = await _held(case)
+    task = await _calling(case, provider, held, "first")
+    task.cancel(_MESSAGE)
+    error: BaseException | None = None
+    with case.bounded("the cancelled call"):
+        try:
+            await task
+        except (Exception, asyncio.CancelledError) as raised:
+            error = raised
+    case.require(
+        type(error) is asyncio.CancelledError and task.cancelled(),
+        expected="asyncio.CancelledError, and a task that counts as cancelled",
+        happened=f"it raised {type_name(error)}" if error is not None else "it ended normally",
+    )
+    case.require(
+        error is not None and error.args == (_MESSAGE,),
+        expected="the CancelledError to be passed on as it is",
+        happened="the canceller's message is lost",
+    )
+    if held.loop is asyncio.get_running_loop():  # else it may run where nobody can reach it
+        await case.within(held.told.pass_through(), "the tool to be cancelled with its call")
+    after = await _calling(case, provider, held, "second")
+    held.gate("second").open()
+    await _require_answer(case, after, "second")
+    await case.close()
+    left = (await case.leftovers()).tasks
+    case.require(not left, expected="no task to be left behind", happened="; ".join(left))
+
+
+@check("TOL-4", suite=SuiteName.TOOLS, hint="A deadline arrives as CancelledError; translating it takes it away.")
+async def the_caller_sees_its_own_deadline(case: ToolsCase) -> None:
+    """When `asyncio.timeout` expires during a call, the caller sees the plain `TimeoutError`."""
+    provider, held = await _held(case)
+    deadlines: list[asyncio.Timeout] = []
+
+    async def under_deadline() -> None:
+        async with asyncio.timeout(None) as deadline:
+            deadlines.append(deadline)
+            await provider.call_tool("hold", {"name": "first"})
+
+    task = asyncio.create_task(under_deadline())
+    await case.within(held.gate("first").reached(), "the call to reach the tool")
+    deadlines[0].reschedule(asyncio.get_running_loop().time())
+    error = await _ended(case, task, "the call under a deadline")
+    case.require(
+        type(error) is TimeoutError,
+        expected="the plain TimeoutError",
+        happened=f"the caller sees {type_name(error)}" if error else "the call ended normally",
+    )
+
+
+_INDEPENDENT = "Keep what belongs to a call in local variables, and hold no lock while a tool works."
+
+
+@check("TOL-7", suite=SuiteName.TOOLS, hint=_INDEPENDENT)
+async def overlapping_calls_get_their_own_results(case: ToolsCase) -> None:
+    """Calls of one tool and of two, all begun before any ends and ended in reverse, each get their own result."""
+    provider, held = await _held(case)
+    names = [f"call {number}" for number in range(8)]
+    tasks = {}
+    for number, name in enumerate(names):
+        tasks[name] = await _calling(case, provider, held, name, ("hold", "wait")[number % 2])
+    for name in reversed(names):
+        held.gate(name).open()
+        await _require_answer(case, tasks[name], name)
+
+
+@check("TOL-7", suite=SuiteName.TOOLS, hint=_INDEPENDENT)
+async def calls_that_begin_at_once_get_their_own_results(case: ToolsCase) -> None:
+    """Calls that begin in the same turn of the event loop each reach their tool, and get their own result."""
+    provider, held = await _held(case)
+    names = [f"call {number}" for number in range(6)]
+    tasks = {name: asyncio.create_task(provider.call_tool("hold", {"name": name})) for name in names}
+    for name in names:
+        held.gate(name).open()
+    for name, task in tasks.items():
+        await _require_answer(case, task, name)
+
+
+@check("TOL-7", suite=SuiteName.TOOLS, hint=_INDEPENDENT)
+async def equal_calls_at_once_are_calls_of_their_own(case: ToolsCase) -> None:
+    """Two calls with the same arguments at the same time both reach the tool."""
+    gate = Held()
+    tool = RecordedTool("hold", schema=closed({"name": TEXT}), act=gate)
+    provider = await case.hosting(tool.hosted)
+    gate.gate("same").open()
+    with case.bounded("two equal calls"):
+        await asyncio.gather(*(provider.call_tool("hold", {"name": "same"}) for _ in range(2)))
+    case.require(len(tool.came) == 2, expected="two calls of the tool", happened=f"there were {len(tool.came)}")
+
+
+@check("TOL-7", suite=SuiteName.TOOLS, hint=_INDEPENDENT)
+async def a_cancelled_call_leaves_its_neighbours_alone(case: ToolsCase) -> None:
+    """While one call is cancelled, the calls beside it go on."""
+    provider, held = await _held(case)
+    names = ("one", "two", "three")
+    tasks = {name: await _calling(case, provider, held, name) for name in names}
+    tasks["two"].cancel()
+    await _ended(case, tasks["two"], "the cancelled call")
+    for name in ("three", "one"):
+        held.gate(name).open()
+        await _require_answer(case, tasks[name], name)
+
+
+@check("TOL-7", suite=SuiteName.TOOLS, hint=_INDEPENDENT)
+async def a_failing_call_leaves_its_neighbours_alone(case: ToolsCase) -> None:
+    """While one call fails, the calls beside it go on."""
+    held = Held()
+    tools = (
+        RecordedTool("hold", schema=closed({"name": TEXT}), act=held),
+        RecordedTool("fail", act=raising(ValueError("no"))),
+    )
+    provider = await case.hosting(*(tool.hosted for tool in tools))
+    task = await _calling(case, provider, held, "one")
+    ended = await called(case, provider, "fail", {})
+    case.require(ended.error is not None, expected="the other call to fail", happened=str(ended))
+    held.gate("one").open()
+    await _require_answer(case, task, "one")
+
+
+@check("TOL-7", suite=SuiteName.TOOLS, hint=_INDEPENDENT)
+async def listings_do_not_wait_for_calls(case: ToolsCase) -> None:
+    """While a call is held, two listings at once and a look-up are answered."""
+    provider, held = await _held(case)
+    task = await _calling(case, provider, held, "one")
+    with case.bounded("two listings and a look-up beside a call"):
+        first, second, found = await asyncio.gather(
+            provider.list_tools(), provider.list_tools(), provider.get_tool_definition("hold")
+        )
+    case.require(
+        len(first) == len(second) == 2 and found is not None,
+        expected="two tools in each listing",
+        happened=f"there are {len(first)} and {len(second)}",
+    )
+    held.gate("one").open()
+    await _require_answer(case, task, "one")

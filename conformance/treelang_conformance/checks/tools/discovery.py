@@ -1,147 +1,185 @@
-"""TOL-1: what there is to be found, and what is not."""
+"""TOL-1, TOL-3: what a listing says, and what a look-up finds."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import asyncio
+from typing import Any
 
-from treelang import ToolDefinition, ToolNotFoundError, ToolProvider
+from treelang import InvalidToolArgumentsError, ToolNotFoundError
+from treelang.tools.validation import compile_tool
 from treelang_conformance.cases.tools import ToolsCase
-from treelang_conformance.checks.tools._hosted import INTEGER, TEXT, RecordedTool, closed
-from treelang_conformance.checks.tools._use import called, listed, looked_up
-from treelang_conformance.outcome import shortened, type_name
+from treelang_conformance.checks.tools._hosted import ANYTHING, INTEGER, TEXT, RecordedTool, closed
+from treelang_conformance.checks.tools._use import called, listed, looked_up, only_one
+from treelang_conformance.outcome import type_name
 from treelang_conformance.registry import SuiteName, check
 from treelang_conformance.violation import about
 
-_DESCRIPTIONS: Mapping[str, str | None] = {
-    "measure": "The height of a tree.",
-    "Measure": None,
-    "plant_tree": 'Plants a "tree".\n\nSeveral lines, with <b>markup</b> and \u6728 \U0001f332.',
-    "web-search": None,
-    "maps.find": "x" * 2_000,
-    "m" * 60: "A long name.",
-}
-"""Names that differ in case, have hyphens and dots, or are long; with and without descriptions."""
-
-_ORDERS = (("zebra", "ant", "mole", "bee"), ("b", "a"), ("x10", "x9", "x1"), ("one",), ())
-_UNKNOWN = ("", "measur", "measures", "MEASURE", "measure ", " measure", "no.such.tool", "m\u00e9sure", "*")
+_SEVERAL = {"tree": TEXT, "height": INTEGER, "age": INTEGER, "bark": TEXT, "zone": TEXT, "canopy": TEXT}
 
 
-def _tools() -> list[RecordedTool]:
+def _forest() -> list[RecordedTool]:
     return [
-        RecordedTool(name, schema=closed({"tree": TEXT}), description=description)
-        for name, description in _DESCRIPTIONS.items()
+        RecordedTool("measure", schema=closed(_SEVERAL), description="The height of a tree.\n\nIn metres: 115.9 m."),
+        RecordedTool("fell-a.tree_2", schema=closed({"tree": TEXT}), description="Fälle den Baum \u2013 木."),
+        RecordedTool("Measure"),
+        RecordedTool("a" * 64, schema=closed({"b": TEXT, "a": TEXT}), description="A long name."),
+        RecordedTool("count", schema=closed({"count": INTEGER})),
     ]
 
 
-@check("TOL-1", suite=SuiteName.TOOLS, hint="Read every page of a source's listing, and name no tool twice.")
-async def every_tool_is_listed_once(case: ToolsCase) -> None:
-    """The listing has every tool under its own name, once, however names are spelt."""
-    provider = await case.hosting(*(tool.hosted for tool in _tools()))
-    found = Counter(definition.name for definition in await listed(case, provider))
-    case.require(
-        found == Counter(_DESCRIPTIONS.keys()),
-        expected=f"the names {', '.join(map(shortened, sorted(_DESCRIPTIONS)))}, each once",
-        happened=f"it lists {', '.join(map(shortened, sorted(found.elements())))}",
-    )
+@check("TOL-1", suite=SuiteName.TOOLS, hint="List every tool once, under exactly the name that calls it.")
+async def every_tool_is_listed_once_under_its_name(case: ToolsCase) -> None:
+    """The listing has every tool once, under its exact name, and says the same when it is asked for again."""
+    tools = _forest()
+    provider = await case.hosting(*(tool.hosted for tool in tools))
+    names = sorted(tool.hosted.name for tool in tools)
+    for time in ("first", "second"):
+        found = sorted(definition.name for definition in await listed(case, provider))
+        case.require(found == names, expected=f"a listing of {names}", happened=f"the {time} listing has {found}")
 
 
-@check("TOL-1", suite=SuiteName.TOOLS, hint="Where there is nothing, list nothing.")
+@check("TOL-1", suite=SuiteName.TOOLS, hint="A provider without tools is no failure.")
 async def no_tools_are_an_empty_listing(case: ToolsCase) -> None:
-    """A provider of no tools lists none, and finds none."""
-    provider = await case.hosting()
-    found = await listed(case, provider)
-    case.require(not found, expected="an empty listing", happened=f"it lists {shortened(found)}")
-    await _require_not_found(case, provider, "measure")
+    """A provider that has no tools lists none."""
+    found = await listed(case, await case.hosting())
+    case.require(not found, expected="an empty listing", happened=f"it lists {[one.name for one in found]}")
 
 
-@check("TOL-1", suite=SuiteName.TOOLS, hint="A description is the tool's own text, or None.")
-async def a_description_is_the_tools_own(case: ToolsCase) -> None:
-    """A tool's description is what its author wrote, to the letter, and `None` where there is none."""
-    provider = await case.hosting(*(tool.hosted for tool in _tools()))
+@check("TOL-1", suite=SuiteName.TOOLS, hint="Hand the description on as it is; None where the tool has none.")
+async def a_description_is_the_tools_own_or_none(case: ToolsCase) -> None:
+    """Each description is what the tool says, to the character, and `None` where it says nothing."""
+    forest = _forest()
+    tools = {tool.hosted.name: tool.hosted.description for tool in forest}
+    provider = await case.hosting(*(tool.hosted for tool in forest))
     for definition in await listed(case, provider):
-        expected = _DESCRIPTIONS.get(definition.name)
+        said = tools.get(definition.name)
         case.require(
-            definition.description == expected,
-            expected=f"the description {shortened(expected)} of the tool {shortened(definition.name)}",
-            happened=f"it is {shortened(definition.description)}",
+            definition.description == said,
+            expected=f"the description {said!r} of the tool {definition.name!r}",
+            happened=f"it is {definition.description!r}",
         )
 
 
-@check("TOL-1", suite=SuiteName.TOOLS, hint="Positional parameters go by this order: keep what the schema says.")
-async def properties_keep_their_order(case: ToolsCase) -> None:
-    """The properties of a tool come in the order of its schema."""
-    tools = [
-        RecordedTool(f"tool_{number}", schema=closed(dict.fromkeys(names, INTEGER)))
-        for number, names in enumerate(_ORDERS)
-    ]
-    provider = await case.hosting(*(tool.hosted for tool in tools))
-    for names, definition in zip(_ORDERS, await _in_order(case, provider, tools), strict=True):
+@check("TOL-1", suite=SuiteName.TOOLS, hint="Positional parameters go by this order: sort nothing, use no set.")
+async def properties_stand_in_the_schemas_order(case: ToolsCase) -> None:
+    """The properties of a definition stand in the order in which the schema has them."""
+    forest = _forest()
+    tools = {tool.hosted.name: tool for tool in forest}
+    provider = await case.hosting(*(tool.hosted for tool in forest))
+    for definition in await listed(case, provider):
+        ordered = list((tools[definition.name].hosted.input_schema or {})["properties"])
         case.require(
-            tuple(definition.properties) == names,
-            expected=f"the properties {list(names)}, in this order",
+            list(definition.properties) == ordered,
+            expected=f"the properties {ordered}",
             happened=f"they are {list(definition.properties)}",
         )
 
 
-async def _in_order(case: ToolsCase, provider: ToolProvider, tools: Sequence[RecordedTool]) -> list[ToolDefinition]:
-    found = {definition.name: definition for definition in await listed(case, provider)}
-    return [found[tool.hosted.name] for tool in tools if tool.hosted.name in found]
-
-
-@check("TOL-1", suite=SuiteName.TOOLS, hint="Make a definition in one place, for the listing and for the look-up.")
+@check("TOL-1", suite=SuiteName.TOOLS, hint="Answer listings and look-ups from the same definitions.")
 async def a_look_up_equals_the_listing(case: ToolsCase) -> None:
-    """What is looked up by its name equals what the listing has under it, whichever comes first."""
-    tools = [*_tools(), RecordedTool("sow", properties={"seed": TEXT, "depth": INTEGER}, description="Sows.")]
-    provider = await case.hosting(*(tool.hosted for tool in tools))
-    before = await looked_up(case, provider, "measure")
-    definitions = {definition.name: definition for definition in await listed(case, provider)}
-    for name, definition in [("measure", before)] + [
-        (tool.hosted.name, await looked_up(case, provider, tool.hosted.name)) for tool in tools
-    ]:
-        case.require(
-            definition == definitions.get(name) and definition.name == name,
-            expected=f"{shortened(definitions.get(name))}, as in the listing",
-            happened=f"the look-up gave {shortened(definition)}",
-        )
+    """`get_tool_definition` gives for each name what the listing has, before any listing and after one."""
+    forest = _forest()
+    provider = await case.hosting(*(tool.hosted for tool in forest))
+    before = {tool.hosted.name: await looked_up(case, provider, tool.hosted.name) for tool in forest}
+    for definition in await listed(case, provider):
+        for found in (before[definition.name], await looked_up(case, provider, definition.name)):
+            case.require(
+                found == definition
+                and found.complete_schema() == definition.complete_schema()
+                and list(found.properties) == list(definition.properties),
+                expected=f"the look-up of {definition.name!r} to give what the listing has",
+                happened=f"it gives {found!r}",
+            )
 
 
-@check("TOL-1", suite=SuiteName.TOOLS, hint="A listing is read and not used up.")
-async def a_listing_can_be_had_again(case: ToolsCase) -> None:
-    """A second listing equals the first, also after calls and look-ups of names that there are not."""
-    provider = await case.hosting(*(tool.hosted for tool in _tools()))
-    first = await listed(case, provider)
-    await called(case, provider, "measure", {"tree": "redwood"})
-    await called(case, provider, "nothing", {})
-    second = await listed(case, provider)
-    case.require(first == second, expected=shortened(first), happened=f"it lists {shortened(second)} now")
+_UNKNOWN = {
+    "an unheard-of name": "plant",
+    "an empty name": "",
+    "another case": "MEASURE",
+    "a beginning": "meas",
+    "a longer name": "measures",
+    "a space before": " measure",
+    "a space behind": "measure ",
+    "a line feed behind": "measure\n",
+}
 
 
-@check("TOL-1", suite=SuiteName.TOOLS, over={repr(name): name for name in _UNKNOWN}, hint="Compare names as they are.")
+@check("TOL-1", suite=SuiteName.TOOLS, over=_UNKNOWN, hint="Compare names exactly; raise ToolNotFoundError for others.")
 async def an_unknown_name_is_not_found(case: ToolsCase, name: str) -> None:
-    """Looking up or calling a name that there is not raises `ToolNotFoundError`, and no tool is called."""
-    tools = [RecordedTool(one) for one in ("measure", "plant")]
+    """A look-up and a call of a name that no tool has raise `ToolNotFoundError`, and no tool is called."""
+    tools = (RecordedTool("measure"), RecordedTool("count"))
     provider = await case.hosting(*(tool.hosted for tool in tools))
-    await _require_unknown(case, provider, name)
-    reached = [tool.hosted.name for tool in tools if tool.came]
-    case.require(not reached, expected="no tool to be called", happened=f"{reached} was called")
-
-
-async def _require_unknown(case: ToolsCase, provider: ToolProvider, name: str) -> None:
-    with about(f"the name {name!r}"):
-        await _require_not_found(case, provider, name)
+    for _ in range(2):  # the second time with whatever the first has taught the provider
+        with case.bounded("a look-up"):
+            (found,) = await asyncio.gather(provider.get_tool_definition(name), return_exceptions=True)
+        _require_not_found(case, "the look-up", found)
         ended = await called(case, provider, name, {})
+        _require_not_found(case, "the call", ended.error)
+        await listed(case, provider)
+    case.require(not any(tool.came for tool in tools), expected="no tool to be called", happened="one was")
+
+
+def _require_not_found(case: ToolsCase, what: str, came: Any) -> None:
+    case.require(
+        isinstance(came, ToolNotFoundError),
+        expected=f"{what} to raise ToolNotFoundError",
+        happened=f"it raised {type_name(came)}" if isinstance(came, BaseException) else "it found something",
+    )
+
+
+@check("TOL-3", suite=SuiteName.TOOLS, hint="Properties alone make a closed object: required all, additional none.")
+async def properties_alone_are_all_required_and_all_there_is(case: ToolsCase) -> None:
+    """A tool that is described by its properties alone takes these, all of them, and nothing else."""
+    tool = RecordedTool(properties={"tree": TEXT, "height": {"type": "integer", "minimum": 1}, "age": ANYTHING})
+    provider = await case.hosting(tool.hosted)
+    whole = {"tree": "redwood", "height": 115, "age": None}
+    for definition in (*await listed(case, provider), await looked_up(case, provider, "measure")):
+        compiled = compile_tool(definition)
         case.require(
-            isinstance(ended.error, ToolNotFoundError), expected="ToolNotFoundError from a call", happened=str(ended)
+            list(definition.properties) == list(whole),
+            expected=f"the properties {list(whole)}",
+            happened=f"they are {list(definition.properties)}",
         )
+        refused = [{name: whole[name] for name in whole if name != left_out} for left_out in whole]
+        refused += [{}, {**whole, "more": 1}, {**whole, "height": 0}, {**whole, "tree": 1}]
+        for arguments in (whole, *refused):
+            try:
+                compiled.validate(arguments)
+                valid = True
+            except InvalidToolArgumentsError:
+                valid = False
+            with about(f"the arguments {arguments}"):
+                case.require(
+                    valid == (arguments is whole),
+                    expected="exactly the described properties to be allowed",
+                    happened="the definition " + ("allows them" if valid else "refuses them"),
+                )
 
 
-async def _require_not_found(case: ToolsCase, provider: ToolProvider, name: str) -> None:
-    try:
-        found = await looked_up(case, provider, name)
-    except ToolNotFoundError:
-        pass
-    except Exception as error:
-        case.require(False, expected="ToolNotFoundError", happened=f"the look-up raised {type_name(error)}")
-    else:
-        case.require(False, expected="ToolNotFoundError", happened=f"the look-up gave {shortened(found)}")
+@check("TOL-3", suite=SuiteName.TOOLS, hint="No properties mean no arguments.")
+async def no_properties_mean_no_arguments(case: ToolsCase) -> None:
+    """A tool that is described by no properties at all takes no arguments."""
+    provider = await case.hosting(RecordedTool(properties={}).hosted)
+    definition = await only_one(case, provider)
+    schema = definition.complete_schema()
+    case.require(
+        schema.get("additionalProperties") is False and not schema.get("properties"),
+        expected="a schema that allows no argument",
+        happened=f"it is {schema}",
+    )
+
+
+@check("TOL-3", suite=SuiteName.TOOLS, hint="The schema of each property is kept whole, with all of its keywords.")
+async def the_schemas_of_properties_are_kept(case: ToolsCase) -> None:
+    """A tool that is described by its properties alone keeps every keyword of each."""
+    properties = {
+        "tree": {"type": "string", "minLength": 2, "description": "Which."},
+        "age": {"enum": [1, "old", None]},
+    }
+    provider = await case.hosting(RecordedTool(properties=properties).hosted)
+    definition = await only_one(case, provider)
+    case.require(
+        definition.complete_schema() == closed(properties),
+        expected=f"the schema {closed(properties)}",
+        happened=f"it is {definition.complete_schema()}",
+    )

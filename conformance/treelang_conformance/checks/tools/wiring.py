@@ -6,6 +6,7 @@ from typing import Any
 
 from treelang_conformance.cases.tools import ToolsCase
 from treelang_conformance.checks.tools._hosted import TEXT, closed
+from treelang_conformance.checks.tools._use import listed
 from treelang_conformance.clauses import WIRING
 from treelang_conformance.hosting import HostedTool
 from treelang_conformance.registry import SuiteName, check
@@ -26,8 +27,7 @@ async def the_factory_makes_a_provider_of_the_tools(case: ToolsCase) -> None:
 
     schema = closed({"tree": TEXT})
     provider = await case.hosting(HostedTool("measure", "The height of a tree.", schema, {}, measure))
-    with case.bounded("listing the tools"):
-        names = [definition.name for definition in await provider.list_tools()]
+    names = [definition.name for definition in await listed(case, provider)]
     case.require(names == ["measure"], expected="a listing of the tool 'measure'", happened=f"it lists {names}")
     with case.bounded("a call"):
         await provider.call_tool("measure", {"tree": "redwood"})
