@@ -32,8 +32,9 @@ CONTROLS = (
 
 
 def catalogue() -> tuple[Mutant, ...]:
-    """Every mutant once for each of its wires, in the order of the modules."""
+    """Every mutant once for each of its wires, suite by suite, in the order of the modules."""
     for module in pkgutil.iter_modules(mutants.__path__, mutants.__name__ + "."):
         if not module.name.endswith(".table"):
             importlib.import_module(module.name)
-    return tuple(MUTANTS)
+    order = list(SuiteName)
+    return tuple(sorted(MUTANTS, key=lambda mutant: order.index(mutant.suite)))
