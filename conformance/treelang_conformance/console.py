@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
@@ -100,15 +100,21 @@ class Screen:
 
 
 def listing() -> Table:
-    """Every clause with its level and the number of its checks."""
-    counted = Counter(check.clause for check in every_check())
+    """Every clause with its level, the number of its checks and their suites."""
+    found: dict[str, list[SuiteName]] = defaultdict(list)
+    for check in every_check():
+        found[check.clause].append(check.suite)
     table = Table(box=None, pad_edge=False)
     table.add_column("clause", no_wrap=True)
     table.add_column("level")
     table.add_column("checks", justify="right")
+    table.add_column("suite")
     table.add_column("text")
     for clause in clauses():
-        table.add_row(clause.id, clause.level, str(counted[clause.id] or "unchecked"), clause.text)
+        suites = found[clause.id]
+        table.add_row(
+            clause.id, clause.level, f"{len(suites) or 'unchecked'}", ", ".join(dict.fromkeys(suites)), clause.text
+        )
     return table
 
 

@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 from tests.conformance.support.reports import EVERY_OUTCOME, report, result
 from treelang.cli.application import build
 from treelang_conformance.clauses import clauses
+from treelang_conformance.registry import SuiteName, judging_checks
 from treelang_conformance.report import load_report
 
 PLAIN = "tests.conformance.support.plain:make"
@@ -147,7 +148,7 @@ def test_a_mistake_is_one_line_and_ends_with_two(
 
 
 def test_a_selection_of_unchecked_clauses_runs_nothing_and_fails() -> None:
-    ended = invoked("run", PLAIN, "--wire", "openai-chat", "--select", "TOL-1")
+    ended = invoked("run", PLAIN, "--wire", "openai-chat", "--select", "SEC-4")
     assert ended.exit_code == 1
     assert "not conformant: nothing ran: no selected check applies to this subject" in ended.output
 
@@ -157,8 +158,11 @@ def test_list_shows_every_clause_and_what_is_unchecked() -> None:
     assert ended.exit_code == 0
     listed = [line.split()[0] for line in ended.output.splitlines() if line[:1].isupper()]
     assert listed == [clause.id for clause in clauses()]
-    (tool_line,) = [line for line in ended.output.splitlines() if line.startswith("TOL-1 ")]
-    assert tool_line.split()[:3] == ["TOL-1", "MUST", "unchecked"]
+    rows = {line.split()[0]: line.split()[1:4] for line in ended.output.splitlines() if line[:1].isupper()}
+    assert rows["SEC-4"][:2] == ["MUST", "unchecked"]
+    checks = {suite: sum(check.clause == "FBK-13" for check in judging_checks(suite)) for suite in SuiteName}
+    assert rows["FBK-13"] == ["MUST", f"{sum(checks.values())}", "transport,"]
+    assert checks["transport"] and checks["fallback"]
 
 
 def test_explain_shows_clause_checks_and_how_to_select_them() -> None:
