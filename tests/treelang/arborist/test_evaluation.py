@@ -283,6 +283,23 @@ def test_a_negotiator_that_grants_more_is_taken_at_its_word_once() -> None:
     assert len(transport.requests) == 3
 
 
+def test_a_negotiator_that_counts_as_false_is_used_all_the_same() -> None:
+    class Empty(DefaultModelCapabilityNegotiator):
+        def __len__(self) -> int:
+            return 0
+
+        def fallback_after_rejection(self, selection: Any, configured_mode: str) -> None:
+            return None
+
+    rejection = StructuredOutputUnsupportedError("no", provider="scripted")
+    transport = ScriptedTransport(
+        [rejection, value_program(1)], capabilities=ModelCapabilities(strict_json_schema=True)
+    )
+    with pytest.raises(StructuredOutputUnsupportedError):
+        run(Arborist("m", Tools(), transport=transport, capability_negotiator=Empty()).eval(QUESTION))
+    assert len(transport.requests) == 1
+
+
 @pytest.mark.parametrize("wire", WIRES)
 def test_required_strict_output_is_never_downgraded(wire: str) -> None:
     async def evaluation() -> tuple[EvalResponse | Exception, int]:
