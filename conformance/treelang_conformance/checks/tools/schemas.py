@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from treelang import ProviderResponseError
@@ -114,12 +115,23 @@ async def an_invalid_schema_is_refused(case: ToolsCase, schema: dict[str, Any]) 
     await _require_refused(case, schema)
 
 
-_EXTERNAL = {
-    "an address": "{url}/schema.json",
-    "an address with a fragment": "{url}/schema.json#/$defs/tree",
-    "a file": "file:///nowhere/schema.json",
-    "a relative path": "schema.json",
+def _referring(reference: str, **further: Any) -> dict[str, Any]:
+    return closed({"a": {"$ref": reference}}, **further)
+
+
+_EXTERNAL: dict[str, Callable[[str], dict[str, Any]]] = {
+    "an address": lambda url: _referring(f"{url}/schema.json"),
+    "an address with a fragment": lambda url: _referring(f"{url}/schema.json#/$defs/tree"),
+    "a file": lambda _: _referring("file:///nowhere/schema.json"),
+    "a relative path": lambda _: _referring("schema.json"),
+    "relative to an id": lambda url: _referring("schema.json", **{"$id": f"{url}/root.json"}),
+    "deep inside": lambda url: closed({"a": {"anyOf": [{}, {"items": {"not": {"$ref": f"{url}/schema.json"}}}]}}),
+    "at the root": lambda url: {"type": "object", "$ref": f"{url}/schema.json"},
+    "in a definition": lambda url: _referring("#/$defs/t", **{"$defs": {"t": {"$ref": f"{url}/schema.json"}}}),
+    "in a definition of no use": lambda url: closed({"a": {}}, **{"$defs": {"t": {"$ref": f"{url}/schema.json"}}}),
+    "a dynamic reference": lambda url: closed({"a": {"$dynamicRef": f"{url}/schema.json#node"}}),
 }
+"""Schemas that refer outside of themselves, given the address of a server that would answer."""
 
 
 @check(
@@ -128,12 +140,14 @@ _EXTERNAL = {
     over=_EXTERNAL,
     hint="Resolve nothing: an address in a schema is not to be followed.",
 )
-async def an_external_reference_is_refused_and_not_fetched(case: ToolsCase, reference: str) -> None:
+async def an_external_reference_is_refused_and_not_fetched(
+    case: ToolsCase, referring: Callable[[str], dict[str, Any]]
+) -> None:
     """A reference out of the schema raises `ProviderResponseError`, and no request is made."""
     answer = Reply.json({"type": "string", "$defs": {"tree": {"type": "string"}}})
     case.provider.answer_by(lambda _: answer)
     try:
-        await _require_refused(case, closed({"a": {"$ref": reference.format(url=case.provider.url)}}))
+        await _require_refused(case, referring(case.provider.url))
     finally:
         sent = len(case.provider.requests)
         if sent:
