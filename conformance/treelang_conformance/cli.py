@@ -94,6 +94,8 @@ def run(
     try:
         found = _wire(suite, wire)
         selection = _items(select)
+        if selection == []:
+            raise UnknownClauseError("--select names nothing; for everything leave it out")
         selected = select_checks(judging_checks(suite), selection)
         tolerated = load_expected_failures(expected_failures) if expected_failures else {}
         declared = None if features is None else frozenset(_items(features) or ())

@@ -86,6 +86,8 @@ class Executor:
                     exchange = exchange or provider.transcript()
         except Exception as failure:  # a script that could not be played proves nothing
             error = failure
+        if self.wire is None and not provider.connections:
+            exchange = ""  # there is no protocol of which it could be missed
         return _result(check, _unwrapped(error), _presentable(exchange), max(0.0, time.perf_counter() - begun))
 
 

@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path
 
 from treelang_conformance.clauses import unknown
-from treelang_conformance.registry import Check
+from treelang_conformance.registry import Check, suites_of
 from treelang_conformance.report import CheckOutcome, CheckResult
 
 
@@ -85,12 +85,19 @@ def defects(expected: ExpectedFailures, checks: Iterable[Check]) -> list[str]:
     found = []
     for identifier, entry in expected.items():
         if identifier not in known:
-            found.append(f"expected failure {identifier}: {unknown('check', identifier, known)}")
+            found.append(f"expected failure {identifier}: {_unknown(identifier, known)}")
         elif is_expired(entry):
             found.append(
                 f"expected failure {identifier}: expired on {entry.expires}; mend it or renew it: {entry.issue}"
             )
     return found
+
+
+def _unknown(identifier: str, known: Iterable[str]) -> str:
+    suites = suites_of(identifier)
+    if suites:
+        return f"is of the suite {' or '.join(suites)}; keep a file for each suite"
+    return unknown("check", identifier, known)
 
 
 def load_expected_failures(path: Path) -> dict[str, ExpectedFailure]:

@@ -9,6 +9,21 @@ from typing import Any
 from treelang_conformance.violation import NotApplicable
 
 
+async def _answer(_: dict[str, Any]) -> Any:
+    return "115.9 m"
+
+
+def simple_tool(call: Callable[[dict[str, Any]], Awaitable[Any]] = _answer) -> HostedTool:
+    """A tool that every provider has to have room for: it takes a text, which is required, and nothing else."""
+    schema = {
+        "type": "object",
+        "properties": {"tree": {"type": "string"}},
+        "required": ["tree"],
+        "additionalProperties": False,
+    }
+    return HostedTool("measure", "The height of a tree.", schema, {}, call)
+
+
 class CannotHost(NotApplicable):  # an outcome, not an error
     """Raised by a factory that cannot host a described tool; the checks that need it do not apply.
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from treelang import ModelTransport
 from treelang_conformance import canaries
 from treelang_conformance.endpoint import Endpoint
+from treelang_conformance.hosting import simple_tool
 from treelang_conformance.isolation import run_isolated
 from treelang_conformance.leftovers import LeftoversWatch
 from treelang_conformance.outcome import type_name
@@ -34,6 +35,13 @@ _METHODS: Mapping[SuiteName, tuple[str, ...]] = {
 }
 
 
+_CALLED: Mapping[SuiteName, str] = {
+    SuiteName.TRANSPORT: "calls it with an endpoint",
+    SuiteName.NEGOTIATOR: "calls it with nothing",
+    SuiteName.TOOLS: "calls it with a sequence of tools",
+}
+
+
 class SubjectError(Exception):
     """The factory does not make what it should; the message says what it did instead."""
 
@@ -47,6 +55,8 @@ def probe(subject: AnySubject, wire: Wire | None = None) -> str:
     made: list[str] = []
 
     def judge(built: object) -> None:
+        if built is None:
+            raise SubjectError("the factory returned None; does it lack a `return`?")
         for method in _METHODS[subject.suite]:
             if not callable(getattr(built, method, None)):
                 raise SubjectError(f"the factory made a {type(built).__name__}, which has no {method}()")
@@ -66,7 +76,7 @@ def probe(subject: AnySubject, wire: Wire | None = None) -> str:
                 judge(negotiator)
                 await subject.dispose(negotiator)
             case ToolProviderSubject():
-                async with subject.hosting(()) as provider:
+                async with subject.hosting((simple_tool(),)) as provider:
                     judge(provider)
 
     error = run_isolated(build, seconds=_BUILD_SECONDS)
@@ -81,7 +91,8 @@ def probe(subject: AnySubject, wire: Wire | None = None) -> str:
             raise SubjectError("the factory ended its event loop")
         case _:
             reason = " ".join(str(error).split()).replace(canaries.API_KEY, "***")
-            raise SubjectError(f"the factory raised {type_name(error)}: {reason}") from error
+            called = f"; the suite {subject.suite} {_CALLED[subject.suite]}" if isinstance(error, TypeError) else ""
+            raise SubjectError(f"the factory raised {type_name(error)}: {reason}{called}") from error
 
 
 async def _call_once(transport: ModelTransport, wire: Wire) -> None:

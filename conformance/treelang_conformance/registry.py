@@ -76,6 +76,11 @@ class Check:
         return f"{self.clause}/{self.name}" + (f"[{variant}]" if variant else "")
 
     @property
+    def names(self) -> frozenset[str]:
+        """What it can be named by: its family, its clause, the check, and its own id."""
+        return frozenset({self.clause.partition("-")[0], self.clause, f"{self.clause}/{self.name}", self.id})
+
+    @property
     def description(self) -> str:
         """What the check proves: the first line of its docstring."""
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
@@ -137,6 +142,11 @@ def wiring_check(suite: SuiteName = SuiteName.TRANSPORT) -> Check:
 def judging_checks(suite: SuiteName = SuiteName.TRANSPORT) -> tuple[Check, ...]:
     """Every check of a clause in a suite, in the contract's order."""
     return all_checks(suite)[1:]
+
+
+def suites_of(identifier: str) -> list[SuiteName]:
+    """The suites in which a family, a clause or a check occurs."""
+    return list(dict.fromkeys(check.suite for check in every_check() if identifier in check.names))
 
 
 def every_check() -> tuple[Check, ...]:

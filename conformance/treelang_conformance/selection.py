@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from treelang_conformance.clauses import UnknownClauseError, clauses, families, unknown
-from treelang_conformance.registry import Check, every_check
+from treelang_conformance.registry import Check, suites_of
 
 
 def select_checks(checks: Iterable[Check], selection: Sequence[str] | None) -> list[Check]:
@@ -18,21 +18,16 @@ def select_checks(checks: Iterable[Check], selection: Sequence[str] | None) -> l
     checks = list(checks)
     if selection is None:
         return checks
-    names = {check.id: _names(check) for check in checks}
-    here: set[str] = set().union(*names.values())
+    here: set[str] = set().union(*(check.names for check in checks))
     for item in selection:
         if item not in here:
             _explain(item, here)
-    return [check for check in checks if names[check.id] & set(selection)]
-
-
-def _names(check: Check) -> set[str]:
-    return {check.clause.partition("-")[0], check.clause, f"{check.clause}/{check.name}", check.id}
+    return [check for check in checks if check.names & set(selection)]
 
 
 def _explain(item: str, here: set[str]) -> None:
     """Say what is wrong with an item that selects nothing; a clause that no suite can check is not wrong."""
-    elsewhere = dict.fromkeys(check.suite for check in every_check() if item in _names(check))
+    elsewhere = suites_of(item)
     if elsewhere:
         raise UnknownClauseError(f"{item} is checked by another suite: --suite {' or '.join(elsewhere)}")
     known = here | {family.id for family in families()} | {clause.id for clause in clauses()}

@@ -34,6 +34,8 @@ def load_subject(suite: SuiteName, target: str, features: frozenset[str] | None 
     factory = load_factory(target, what)
     if suite.has_wire:
         return Subject(factory, target=target, features=features)
+    if features is not None:
+        raise TargetError(f"features are what a transport offers; leave them out with the suite {suite}")
     return subject_type(suite)(factory, target=target)
 
 

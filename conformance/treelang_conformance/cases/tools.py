@@ -7,7 +7,9 @@ import contextlib
 from treelang import ToolProvider
 from treelang_conformance.cases.judge import Judge, Surroundings
 from treelang_conformance.hosting import HostedTool
+from treelang_conformance.outcome import type_name
 from treelang_conformance.subject import ToolProviderSubject
+from treelang_conformance.violation import Violation
 
 
 class ToolsCase(Judge):
@@ -29,4 +31,9 @@ class ToolsCase(Judge):
     async def close(self) -> None:
         """Close every provider that was made."""
         with self.bounded("closing the tool provider"):
-            await self._open.aclose()
+            try:
+                await self._open.aclose()
+            except Exception as error:
+                raise Violation(
+                    expected="the tool provider to close", happened=f"it raised {type_name(error)}: {error}"
+                ) from error

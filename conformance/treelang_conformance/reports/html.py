@@ -8,12 +8,18 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from treelang_conformance.clauses import families, find_clause
 from treelang_conformance.report import Report
+from treelang_conformance.reports.table import wanted_families
 from treelang_conformance.reports.text import counts, title, verdict
 
 
 def to_html(report: Report) -> str:
     """The page."""
-    by_family = [(family, [one for one in report.clauses if one.family == family.id]) for family in families()]
+    wanted = wanted_families([report])
+    by_family = [
+        (family, [one for one in report.clauses if one.family == family.id])
+        for family in families()
+        if family.id in wanted
+    ]
     return _template().render(
         report=report,
         title=title(report),

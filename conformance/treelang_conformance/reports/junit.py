@@ -74,7 +74,8 @@ def _case(
         if value is not None:
             ElementTree.SubElement(properties, "property", name=name, value=value)
     if check.outcome in _SKIPPED:
-        ElementTree.SubElement(case, "skipped", message=_clean(f"{check.outcome}: {check.reason}"))
+        issue = f" ({check.issue})" if check.issue else ""
+        ElementTree.SubElement(case, "skipped", message=_clean(f"{check.outcome}: {check.reason}{issue}"))
     elif check.outcome is not CheckOutcome.PASSED:
         tag = "failure" if check.outcome in _FAILURES else "error"
         ending = ElementTree.SubElement(case, tag, message=_clean(short_failure_text(check)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from treelang_conformance.clauses import families
-from treelang_conformance.report import CheckOutcome, Report
+from treelang_conformance.report import CheckOutcome, CheckResult, Report
 from treelang_conformance.reports.table import unchecked_clauses, wanted_families
 from treelang_conformance.reports.text import clause_title, short_failure_text, title, verdict
 
@@ -35,11 +35,18 @@ def to_markdown(report: Report) -> str:
         failures = [check for check in clause.checks if check.failure is not None]
         if failures:
             lines += ["", f"### {clause_title(clause.id)}", ""]
-            lines += [f"- {_escaped(short_failure_text(check))}" for check in failures]
+            lines += [f"- {_expected(check)}{_escaped(short_failure_text(check))}" for check in failures]
     unchecked = unchecked_clauses([report])
     if unchecked:
         lines += ["", f"Unchecked: {', '.join(unchecked)}"]
     return "\n".join(lines) + "\n"
+
+
+def _expected(check: CheckResult) -> str:
+    """What is to be known of an expected failure before the failure itself."""
+    if check.outcome is not CheckOutcome.EXPECTED_FAILURE:
+        return ""
+    return f"*{check.outcome}* ({_escaped(check.reason)}, {check.issue}): "
 
 
 def _escaped(text: str) -> str:

@@ -7,12 +7,19 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 import treelang
-from treelang import ASTValidationError, ProviderResponseError, StructuredOutputUnsupportedError
+from treelang import (
+    ASTValidationError,
+    ModelCapabilities,
+    ProviderResponseError,
+    StructuredOutputUnsupportedError,
+    TreelangError,
+)
 from treelang_conformance.cases.fallback import DECLARED, Evaluation, FallbackCase, under
 from treelang_conformance.checks.fallback._situations import PLAYS, Play
 from treelang_conformance.checks.transport._faults import require_kind
 from treelang_conformance.decisions import ANOTHER_FAILURE, ANSWER, Output, Policy, Situation, cells
 from treelang_conformance.neutral import ReadRequest
+from treelang_conformance.outcome import shortened, type_name
 from treelang_conformance.registry import BOTH, SuiteName, check
 from treelang_conformance.violation import about
 
@@ -95,6 +102,11 @@ async def what_the_transport_declares_decides(case: FallbackCase) -> None:
     """Under `auto` the first request is strict if the transport itself declares strict output, else in JSON mode."""
     transport = await case.transport()
     declared = transport.capabilities(case.wire.model)  # type: ignore[attr-defined]  # as `requires` has made sure
+    case.require(
+        isinstance(declared, ModelCapabilities),
+        expected="capabilities() to return ModelCapabilities",
+        happened=f"it returned {shortened(declared)}",
+    )
     evaluation = await case.evaluate(transport=under(transport, case.mode, declared))
     expected: Output = "strict" if declared.strict_json_schema else "json"
     _require_requests(case, evaluation, (expected,))
@@ -126,6 +138,19 @@ def _require_requests(case: FallbackCase, evaluation: Evaluation, expected: tupl
         asked == list(expected),
         expected=f"{_listed(expected)} on the wire",
         happened=f"there came {_listed(asked)}, and the evaluation {_end(evaluation)}",
+        hint=_foreign(evaluation)
+        or ("Send one request a call: what follows is the arborist's to decide." if len(asked) > len(expected) else ""),
+    )
+
+
+def _foreign(evaluation: Evaluation) -> str:
+    """What to do first where the transport let out an exception that is none of the contract's."""
+    error = evaluation.error
+    if not isinstance(error, Exception) or isinstance(error, TreelangError):
+        return ""
+    return (
+        f"{type_name(error)} left the transport, which says nothing about fallbacks: have the transport conformant by"
+        " the suite `transport` first."
     )
 
 
@@ -144,12 +169,18 @@ def _require_end(case: FallbackCase, evaluation: Evaluation, expected: str) -> N
     error = evaluation.error
     match expected:
         case _ if expected == ANSWER:
-            case.require(error is None, expected="a program", happened=f"the evaluation {_end(evaluation)}")
+            case.require(
+                error is None,
+                expected="a program",
+                happened=f"the evaluation {_end(evaluation)}",
+                hint=_foreign(evaluation),
+            )
         case _ if expected == ANOTHER_FAILURE:
             case.require(
                 isinstance(error, ProviderResponseError) and not isinstance(error, StructuredOutputUnsupportedError),
                 expected="an error of the transport that is no rejection of strict output",
                 happened=f"the evaluation {_end(evaluation)}",
+                hint=_foreign(evaluation),
             )
         case "CancelledError":
             case.require(

@@ -24,6 +24,11 @@ PROGRAM = '{"type": "program", "schema_version": "2.0", "body": [{"type": "liter
 NO_PROGRAM = '{"type": "poem"}'
 """An answer after which a validation retry may follow."""
 
+_DOWNGRADED = (
+    "Strict output was not asked for where it is declared and allowed (NEG-2/what-is-declared-is-used), so nothing else"
+    " can be judged here: mend that first."
+)
+
 STRICT, JSON_MODE = "json_schema", "json_object"
 
 
@@ -73,6 +78,7 @@ def require_requests(case: NegotiatorCase, transport: RecordingTransport, *expec
         requests == list(expected),
         expected=f"the requests {', '.join(expected)}" if expected else "no request",
         happened=f"the transport was sent {', '.join(requests) or 'none'}",
+        hint=_DOWNGRADED if STRICT in expected and STRICT not in requests and requests else "",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias, TypeVar
@@ -23,6 +24,8 @@ from treelang_conformance.violation import Violation
 from treelang_conformance.waiting import raised_in
 
 T = TypeVar("T")
+
+_PLAIN = "The methods of a negotiator are plain functions, and not `async def`: they decide, and ask nobody."
 
 AUTO, REQUIRED, COMPATIBILITY = "auto", "required", "compatibility"
 POLICIES = (AUTO, REQUIRED, COMPATIBILITY)
@@ -105,6 +108,8 @@ class Negotiation:
             selection.mode == "strict",
             expected=f"strict output from {_question(policy, capabilities)}",
             happened=f"the selection's mode is {selection.mode!r}",
+            hint="Without a strict selection nothing else can be judged: ask for strict output where it is declared"
+            " (NEG-2/what-is-declared-is-used), and then look at this clause.",
         )
         return selection
 
@@ -128,6 +133,11 @@ class Negotiation:
             _raised(question, error)
 
     def _require_type(self, question: str, answer: object, kind: type[object]) -> None:
+        if inspect.iscoroutine(answer):
+            answer.close()
+            raise Violation(
+                expected=f"{question} to return a {kind.__name__}", happened="it is to be awaited", hint=_PLAIN
+            )
         self.case.require(
             isinstance(answer, kind),
             expected=f"{question} to return a {kind.__name__}",

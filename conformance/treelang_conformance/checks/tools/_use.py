@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +36,13 @@ class Ended:
 async def listed(case: ToolsCase, provider: ToolProvider) -> list[ToolDefinition]:
     """The tools in the order of the listing, normalised as treelang normalises what providers give."""
     with case.bounded("listing the tools"):
-        return [ToolDefinition.of(metadata) for metadata in await provider.list_tools()]
+        found = await awaited(case, "list_tools()", provider.list_tools())
+    case.require(
+        isinstance(found, list | tuple),
+        expected="list_tools() to give a list of definitions",
+        happened=f"it gave {shortened(found)}",
+    )
+    return [ToolDefinition.of(metadata) for metadata in found]
 
 
 async def only_one(case: ToolsCase, provider: ToolProvider) -> ToolDefinition:
@@ -52,7 +59,19 @@ async def only_one(case: ToolsCase, provider: ToolProvider) -> ToolDefinition:
 async def looked_up(case: ToolsCase, provider: ToolProvider, name: str) -> ToolDefinition:
     """One tool, normalised."""
     with case.bounded("a look-up"):
-        return ToolDefinition.of(await provider.get_tool_definition(name))
+        return ToolDefinition.of(await awaited(case, "get_tool_definition()", provider.get_tool_definition(name)))
+
+
+async def awaited(case: ToolsCase, call: str, made: object) -> Any:
+    """What a call of the provider's comes to; one that nobody can await is a violation."""
+    case.require(
+        inspect.isawaitable(made),
+        expected=f"{call} to be awaited",
+        happened=f"it gave {shortened(made)}",
+        hint="The methods of a tool provider are `async def`, with `return` and not `yield`.",
+    )
+    assert inspect.isawaitable(made)  # noqa: S101  # told to the type checker
+    return await made
 
 
 async def called(case: ToolsCase, provider: ToolProvider, name: str, arguments: dict[str, Any]) -> Ended:

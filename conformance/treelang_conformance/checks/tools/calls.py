@@ -23,6 +23,7 @@ from treelang_conformance.checks.tools._use import (
     called,
     is_same_json,
     listed,
+    looked_up,
     require_content,
     require_output,
 )
@@ -322,7 +323,7 @@ async def listings_do_not_wait_for_calls(case: ToolsCase) -> None:
     task = await _calling(case, provider, held, "one")
     with case.bounded("two listings and a look-up beside a call"):
         first, second, found = await asyncio.gather(
-            provider.list_tools(), provider.list_tools(), provider.get_tool_definition("hold")
+            listed(case, provider), listed(case, provider), looked_up(case, provider, "hold")
         )
     case.require(
         len(first) == len(second) == 2 and found is not None,

@@ -10,7 +10,7 @@ from treelang.tools.validation import compile_tool
 from treelang_conformance.cases.tools import ToolsCase
 from treelang_conformance.checks.tools._hosted import ANYTHING, INTEGER, TEXT, RecordedTool, closed
 from treelang_conformance.checks.tools._use import called, listed, looked_up, only_one
-from treelang_conformance.outcome import type_name
+from treelang_conformance.outcome import shortened, type_name
 from treelang_conformance.registry import SuiteName, check
 from treelang_conformance.violation import about
 
@@ -111,7 +111,7 @@ async def an_unknown_name_is_not_found(case: ToolsCase, name: str) -> None:
     provider = await case.hosting(*(tool.hosted for tool in tools))
     for _ in range(2):  # the second time with whatever the first has taught the provider
         with case.bounded("a look-up"):
-            (found,) = await asyncio.gather(provider.get_tool_definition(name), return_exceptions=True)
+            (found,) = await asyncio.gather(looked_up(case, provider, name), return_exceptions=True)
         _require_not_found(case, "the look-up", found)
         ended = await called(case, provider, name, {})
         _require_not_found(case, "the call", ended.error)
@@ -123,7 +123,7 @@ def _require_not_found(case: ToolsCase, what: str, came: Any) -> None:
     case.require(
         isinstance(came, ToolNotFoundError),
         expected=f"{what} to raise ToolNotFoundError",
-        happened=f"it raised {type_name(came)}" if isinstance(came, BaseException) else "it found something",
+        happened=f"it raised {type_name(came)}" if isinstance(came, BaseException) else f"it gave {shortened(came)}",
     )
 
 

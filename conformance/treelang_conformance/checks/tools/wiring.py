@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from treelang_conformance.cases.tools import ToolsCase
-from treelang_conformance.checks.tools._hosted import TEXT, closed
-from treelang_conformance.checks.tools._use import listed
+from treelang_conformance.checks.tools._use import awaited, listed
 from treelang_conformance.clauses import WIRING
-from treelang_conformance.hosting import HostedTool
+from treelang_conformance.hosting import simple_tool
 from treelang_conformance.registry import SuiteName, check
 
 
@@ -25,12 +24,11 @@ async def the_factory_makes_a_provider_of_the_tools(case: ToolsCase) -> None:
         came.append(arguments)
         return "115.9 m"
 
-    schema = closed({"tree": TEXT})
-    provider = await case.hosting(HostedTool("measure", "The height of a tree.", schema, {}, measure))
+    provider = await case.hosting(simple_tool(measure))
     names = [definition.name for definition in await listed(case, provider)]
     case.require(names == ["measure"], expected="a listing of the tool 'measure'", happened=f"it lists {names}")
     with case.bounded("a call"):
-        await provider.call_tool("measure", {"tree": "redwood"})
+        await awaited(case, "call_tool()", provider.call_tool("measure", {"tree": "redwood"}))
     case.require(
         came == [{"tree": "redwood"}],
         expected="one call of the tool with {'tree': 'redwood'}",
