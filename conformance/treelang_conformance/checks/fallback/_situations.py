@@ -15,6 +15,7 @@ from treelang_conformance.provider.script import Close, Gate, Raw, Reply, Reset,
 REJECTION_WORDS_STATUSES = (401, 403, 404, 408, 429, 500, 503)
 SERVER_ERRORS = (500, 502, 503, 529)
 BAD_REQUESTS = (400, 404, 422)
+_WITH_RETRY_AFTER = (429, 500)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,6 +90,9 @@ def _failing(*statuses: int) -> Plays:
     def plays(case: FallbackCase) -> Iterator[Play]:
         for status in statuses:
             yield Play(f"status {status}", (case.wire.error(Failure(status)),))
+        if statuses[0] in _WITH_RETRY_AFTER:  # which SDKs take for an invitation
+            inviting = Failure(statuses[0], headers={"retry-after": "0"})
+            yield Play(f"status {statuses[0]} and retry-after: 0", (case.wire.error(inviting),))
 
     return plays
 
@@ -158,6 +162,16 @@ def _rejected_in_mid_stream(case: FallbackCase) -> Iterator[Play]:
             yield Play(f"the words of the rejection {name!r} in the form {form!r}", (stream_of([*begun, event]),))
 
 
+def _lost_in_mid_stream(case: FallbackCase) -> Iterator[Play]:
+    begun = events_to_first_text(case, PROGRAM)
+    yield Play("a connection that is closed", (stream_of(begun, Close()),))
+    yield Play("a connection that is reset", (stream_of(begun, Reset()),))
+
+
+def _stalled_in_mid_stream(case: FallbackCase) -> Iterator[Play]:
+    yield Play("", (stream_of(events_to_first_text(case, PROGRAM), Stall()),), timeout=SHORT_TIMEOUT)
+
+
 PLAYS: Mapping[str, Plays] = {
     "accepted": _accepted,
     "rejected": _rejected,
@@ -187,6 +201,8 @@ PLAYS: Mapping[str, Plays] = {
     "rejected-then-connection-lost": _after(_rejection, _connection_lost),
     "rejected-then-cancelled": _after(_rejection, _cancelled),
     "rejected-in-mid-stream": _rejected_in_mid_stream,
+    "lost-in-mid-stream": _lost_in_mid_stream,
+    "stalled-in-mid-stream": _stalled_in_mid_stream,
     "not-declared": _accepted,
     "incapable": _accepted,
 }

@@ -82,7 +82,13 @@ async def a_failure_of_the_fallback_is_final(case: FallbackCase, cell: Cell) -> 
 @decides("FBK-10", hint="Return what the model wrote as it is: it is the arborist that reads and refuses it.")
 async def only_an_invalid_answer_is_asked_for_again(case: FallbackCase, cell: Cell) -> None:
     """An answer that is no valid program is asked for again, as often as configured and for the same output."""
-    await _require_decision(case, *cell)
+    for evaluation in await _require_decision(case, *cell):
+        attempts = evaluation.response.attempts if evaluation.response is not None else len(evaluation.requests)
+        case.require(
+            attempts == len(evaluation.requests),
+            expected=f"as many requests as the arborist made: {attempts}",
+            happened=f"the provider received {len(evaluation.requests)}",
+        )
 
 
 @decides("FBK-11", hint="Ask for what the request says, whatever else the model could do.")
@@ -113,13 +119,17 @@ async def what_the_transport_declares_decides(case: FallbackCase) -> None:
     _require_end(case, evaluation, ANSWER)
 
 
-async def _require_decision(case: FallbackCase, situation: Situation, policy: Policy) -> None:
+async def _require_decision(case: FallbackCase, situation: Situation, policy: Policy) -> list[Evaluation]:
+    """Play every example of a cell, require what the table says, and give the evaluations."""
     decision = situation.decisions[policy]
+    evaluations = []
     for play in PLAYS[situation.id](case):
         evaluation = await _played(case, situation, policy, play)
         with about(play.about or f"the situation {situation.id!r}"):
             _require_requests(case, evaluation, decision.requests)
             _require_end(case, evaluation, decision.ends)
+        evaluations.append(evaluation)
+    return evaluations
 
 
 async def _played(case: FallbackCase, situation: Situation, policy: Policy, play: Play) -> Evaluation:

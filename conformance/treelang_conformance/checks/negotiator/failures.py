@@ -47,6 +47,7 @@ _FAILURES: Mapping[str, Callable[[], BaseException]] = {
     "the-callers-deadline": lambda: TimeoutError("the deadline"),
     "cancellation": lambda: asyncio.CancelledError("the caller"),
     "unrelated": lambda: RuntimeError("something else"),
+    "a-look-up": lambda: KeyError("oak-1"),
     "an-unrelated-value": lambda: ValueError("strict output is not supported"),
 }
 """By what it is, what a transport may raise that is no explicit rejection."""

@@ -113,6 +113,23 @@ async def what_follows_a_rejection_keeps_the_policy(case: NegotiatorCase) -> Non
                     require_final(case, fallback)
 
 
+@check("NEG-4", suite=SuiteName.NEGOTIATOR, over={policy: policy for policy in POLICIES}, hint=_HINT)
+async def every_rejection_is_answered_alike(case: NegotiatorCase, policy: str) -> None:
+    """However many rejections came before, of however many models, the next is answered by the same rules."""
+    negotiation = await begin(case)
+    for number in range(5):
+        selection = negotiation.select(CAPABLE, policy, model=f"{MODEL}-{number}")
+        fallback = negotiation.fall_back(selection, policy)
+        with about(f"rejection {number + 1} under {policy!r}"):
+            if policy != AUTO:
+                require_final(case, fallback)
+                continue
+            if fallback is None:
+                raise Violation(expected="JSON mode after a rejection of strict output", happened="it was refused")
+            require_complete(case, fallback)
+            require_final(case, negotiation.fall_back(fallback, policy))
+
+
 _REQUESTS: Mapping[str, tuple[str, ...]] = {
     AUTO: (STRICT, JSON_MODE),
     REQUIRED: (STRICT,),

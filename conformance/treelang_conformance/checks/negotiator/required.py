@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from treelang import ModelCapabilities, StructuredOutputUnsupportedError
+from treelang import ModelCapabilities, StructuredOutputSelection, StructuredOutputUnsupportedError, ToolDefinition
 from treelang_conformance.cases.negotiator import NegotiatorCase
 from treelang_conformance.checks.negotiator._evaluation import (
     PROGRAM,
@@ -20,6 +21,7 @@ from treelang_conformance.checks.negotiator._negotiation import (
     begin,
     require_refusal,
 )
+from treelang_conformance.checks.negotiator._tools import TOOL_SETS
 from treelang_conformance.checks.negotiator._transports import (
     CAPABLE,
     MODEL,
@@ -92,6 +94,22 @@ async def a_capability_that_is_there_is_used(case: NegotiatorCase) -> None:
             expected=f"strict output for programs of the format {version}",
             happened=f"the selection's mode is {selection.mode!r}",
         )
+
+
+@check("NEG-3", suite=SuiteName.NEGOTIATOR, over=TOOL_SETS, hint=_HINT)
+async def what_is_required_is_strict_or_refused(case: NegotiatorCase, tools: Sequence[ToolDefinition]) -> None:
+    """Under `required` a selection is strict whatever the tools, and also after a rejection; else it is refused."""
+    negotiation = await begin(case)
+    capabilities = negotiation.capabilities(capable_transport())
+    for version in VERSIONS * 2:
+        answer = negotiation.ask(capabilities, REQUIRED, version=version, tools=copy.deepcopy(tools))
+        if isinstance(answer, StructuredOutputSelection):
+            case.require(
+                answer.mode == "strict",
+                expected="strict output, or its refusal",
+                happened=f"the selection's mode is {answer.mode!r}",
+            )
+            negotiation.fall_back(answer, REQUIRED)  # whatever it learns of the rejection, less is never selected
 
 
 @check("NEG-3", suite=SuiteName.NEGOTIATOR, over=_INCAPABLE, hint=_HINT)

@@ -19,6 +19,7 @@ from treelang_conformance.checks.negotiator._negotiation import (
     Negotiation,
     begin,
 )
+from treelang_conformance.checks.negotiator._tools import SIMPLE, TOOL_SETS
 from treelang_conformance.checks.negotiator._transports import CAPABLE, MODEL, NOTHING
 from treelang_conformance.examples import for_examples, texts
 from treelang_conformance.outcome import shortened
@@ -33,69 +34,13 @@ _CAPABILITIES: Mapping[str, ModelCapabilities] = {
 }
 
 
-def _tool(name: str, *arguments: str) -> ToolDefinition:
-    return ToolDefinition.of({"name": name, "properties": {argument: {"type": "string"} for argument in arguments}})
-
-
-_NODE = {
-    "type": "object",
-    "properties": {"name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#/$defs/node"}}},
-    "required": ["name", "children"],
-    "additionalProperties": False,
-}
-_NESTED = {
-    "type": "object",
-    "properties": {
-        "place": {
-            "type": "object",
-            "properties": {"city": {"type": "string", "minLength": 1}, "heights": {"type": "array", "items": {}}},
-            "required": ["city"],
-        },
-        "unit": {"enum": ["m", "ft", None]},
-        "type": {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}], "default": None},
-    },
-    "required": ["place"],
-    "additionalProperties": {"type": "string"},
-}
-
-_SIMPLE = (TOOL, _tool("plant", "tree", "place"), _tool("wait"))
-"""Tools that every way to describe programs has room for."""
-
-_TOOLS: Mapping[str, Sequence[ToolDefinition]] = {
-    "no-tool": (),
-    "one-tool": (TOOL,),
-    "several-tools": _SIMPLE,
-    "a-list-of-tools": list(_SIMPLE),
-    "names-with-hyphens-and-dots": (_tool("web-search", "query"), _tool("maps.find")),
-    "names-beyond-ascii": (_tool("\u641c\u7d22 \U0001f332", "h\u00f6he"), _tool('say "hi"\n')),
-    "a-name-of-100-letters": (_tool("m" * 100, "n" * 100),),
-    "a-nested-schema": (ToolDefinition(name="survey", input_schema=_NESTED), TOOL),
-    "a-recursive-schema": (
-        ToolDefinition(
-            name="graft",
-            input_schema={
-                "$defs": {"node": _NODE},
-                "type": "object",
-                "properties": {"tree": {"$ref": "#/$defs/node"}, "at": {"type": "integer"}},
-                "required": ["tree", "at"],
-                "additionalProperties": False,
-            },
-        ),
-    ),
-    "a-schema-by-reference": (
-        ToolDefinition(name="prune", input_schema={"$defs": {"node": _NODE}, "$ref": "#/$defs/node"}),
-    ),
-    "an-open-schema": (ToolDefinition(name="keep", input_schema={"type": "object"}),),
-    "forty-tools": tuple(_tool(f"tool_{number}", "x") for number in range(40)),
-}
-
 _HINT = (
     "A response format is sent as it is: {'type': 'json_object'}, or {'type': 'json_schema', 'json_schema': "
     "{'name', 'strict': True, 'schema'}} with a name that providers take."
 )
 
 
-@check("NEG-2", suite=SuiteName.NEGOTIATOR, over=_TOOLS, hint=_HINT)
+@check("NEG-2", suite=SuiteName.NEGOTIATOR, over=TOOL_SETS, hint=_HINT)
 async def a_selection_can_be_sent_as_it_is(case: NegotiatorCase, tools: Sequence[ToolDefinition]) -> None:
     """Every selection, and the fallback that is granted for it, has a mode and a complete format to match."""
     tools = copy.deepcopy(tools)  # which a negotiator may spoil
@@ -128,7 +73,7 @@ def _require_mode(
 @check(
     "NEG-2",
     suite=SuiteName.NEGOTIATOR,
-    over={"one-tool": (TOOL,), "several-tools": _SIMPLE},
+    over={"one-tool": (TOOL,), "several-tools": SIMPLE},
     hint="Under `auto` output is enforced wherever the transport declares that it can be.",
 )
 async def what_is_declared_is_used(case: NegotiatorCase, tools: Sequence[ToolDefinition]) -> None:
@@ -157,12 +102,33 @@ async def the_same_question_has_the_same_answer(case: NegotiatorCase) -> None:
             )
 
 
+@check(
+    "NEG-2",
+    suite=SuiteName.NEGOTIATOR,
+    hint="What is remembered of a selection belongs to all that it was asked for: the model, the format and the tools.",
+)
+async def earlier_questions_do_not_colour_a_selection(case: NegotiatorCase) -> None:
+    """A negotiator that has answered other questions selects what one that has answered none selects."""
+    experienced = await begin(case)
+    for version, tools in itertools.product(
+        VERSIONS, (SIMPLE, (TOOL,), TOOL_SETS["no-tool"], TOOL_SETS["a-nested-schema"])
+    ):
+        for policy in (AUTO, COMPATIBILITY):
+            fresh = (await begin(case)).select(CAPABLE, policy, version=version, tools=copy.deepcopy(tools))
+            selection = experienced.select(CAPABLE, policy, version=version, tools=copy.deepcopy(tools))
+            case.require(
+                (selection.mode, selection.response_format) == (fresh.mode, fresh.response_format),
+                expected=f"{shortened(fresh)}, as of a negotiator that was asked nothing else",
+                happened=f"it selected {shortened(selection)}",
+            )
+
+
 @check("NEG-2", suite=SuiteName.NEGOTIATOR, hint="Build each format anew, or never change one that was handed out.")
 async def a_selection_stays_as_it_was(case: NegotiatorCase) -> None:
     """What was selected is not changed by later questions, nor by the fallback that is granted for it."""
     negotiation = await begin(case)
     kept: list[tuple[StructuredOutputSelection, str]] = []
-    for policy, tools in itertools.product((AUTO, COMPATIBILITY), (_TOOLS["no-tool"], (TOOL,), _SIMPLE)):
+    for policy, tools in itertools.product((AUTO, COMPATIBILITY), (TOOL_SETS["no-tool"], (TOOL,), SIMPLE)):
         selection = negotiation.select(CAPABLE, policy, tools=copy.deepcopy(tools))
         kept.append((selection, repr(selection)))
         negotiation.fall_back(selection, policy)
@@ -174,7 +140,7 @@ async def a_selection_stays_as_it_was(case: NegotiatorCase) -> None:
         )
 
 
-@check("NEG-2", suite=SuiteName.NEGOTIATOR, over=_TOOLS, hint="Copy a schema before anything is changed in it.")
+@check("NEG-2", suite=SuiteName.NEGOTIATOR, over=TOOL_SETS, hint="Copy a schema before anything is changed in it.")
 async def what_is_given_is_not_changed(case: NegotiatorCase, tools: Sequence[ToolDefinition]) -> None:
     """Neither the tools nor their schemas are changed by a selection."""
     negotiation = await begin(case)

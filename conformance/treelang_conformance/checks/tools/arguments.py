@@ -175,6 +175,7 @@ async def exactly_the_arguments_that_fit_reach_the_tool(case: ToolsCase) -> None
         case.not_applicable("none of the schemas that were made can be hosted")
 
 
+_RING = {"type": "object", "properties": {"year": {"type": "integer", "default": 1}}}
 _OPTIONAL: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -182,6 +183,11 @@ _OPTIONAL: dict[str, Any] = {
         "height": {"type": "integer", "default": 115},
         "site": {"type": "object", "properties": {"zone": {"type": "string", "default": "north"}}, "default": {}},
         "note": {"type": ["string", "null"], "default": None},
+        "unit": {"type": ["string", "null"], "default": "m"},
+        "rings": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"year": {"type": "integer", "default": 1}}},
+        },
     },
     "required": ["tree"],
     "additionalProperties": False,
@@ -193,6 +199,8 @@ _GIVEN: dict[str, dict[str, Any]] = {
     "nothing optional": {"tree": "redwood"},
     "an object without its default": {"tree": "redwood", "site": {}},
     "a null": {"tree": "redwood", "note": None},
+    "a null where the default is none": {"tree": "redwood", "unit": None},
+    "objects in a list": {"tree": "redwood", "rings": [{}, {"year": 7}]},
     "other than the default": {"tree": "redwood", "height": 3},
     "the default itself": {"tree": "redwood", "height": 115},
 }
@@ -224,8 +232,8 @@ async def defaults_stay_in_the_definition(case: ToolsCase) -> None:
         name: one for name, one in schema.get("properties", {}).items() if isinstance(one, dict) and "default" in one
     }
     case.require(
-        {name: one["default"] for name, one in found.items()} == {"height": 115, "site": {}, "note": None},
-        expected="the defaults 115, {} and None",
+        {name: one["default"] for name, one in found.items()} == {"height": 115, "site": {}, "note": None, "unit": "m"},
+        expected="the defaults 115, {}, None and 'm'",
         happened=f"the properties are {shortened(schema.get('properties'))}",
     )
     case.require(

@@ -130,9 +130,16 @@ def _require_not_found(case: ToolsCase, what: str, came: Any) -> None:
 @check("TOL-3", suite=SuiteName.TOOLS, hint="Properties alone make a closed object: required all, additional none.")
 async def properties_alone_are_all_required_and_all_there_is(case: ToolsCase) -> None:
     """A tool that is described by its properties alone takes these, all of them, and nothing else."""
-    tool = RecordedTool(properties={"tree": TEXT, "height": {"type": "integer", "minimum": 1}, "age": ANYTHING})
+    properties = {
+        "tree": TEXT,
+        "height": {"type": "integer", "minimum": 1},
+        "age": ANYTHING,
+        "unit": {"type": "string", "default": "m"},
+        "note": {"type": ["string", "null"]},
+    }
+    tool = RecordedTool(properties=properties)
     provider = await case.hosting(tool.hosted)
-    whole = {"tree": "redwood", "height": 115, "age": None}
+    whole = {"tree": "redwood", "height": 115, "age": None, "unit": "ft", "note": None}
     for definition in (*await listed(case, provider), await looked_up(case, provider, "measure")):
         compiled = compile_tool(definition)
         case.require(

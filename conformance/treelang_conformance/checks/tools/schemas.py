@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from treelang import ProviderResponseError
@@ -38,6 +38,9 @@ _RICH: dict[str, Any] = {
     "unicode": closed({"größe": {"description": "木\u2028"}, "木": {"enum": ["é", "e\u0301"]}}),
     "odd names": closed({"x-1": {}, "$ref": {}, "a.b": {}, "class": {}}),
     "boolean schemas": closed({"a": True, "b": {"items": False}}),
+    "objects in arrays": closed({"a": {"items": {"properties": {"b": {}, "a": {}}, "required": ["b"]}}}),
+    "definitions of no use": closed({"a": {}}, **{"$defs": {"unused": {"type": "null", "default": None}}}),
+    "large numbers": closed({"a": {"maximum": 2**53 + 1, "minimum": -0.1, "enum": [1, 1.5, None]}}),
     "optional": {"type": "object", "properties": {"b": {}, "a": {}}, "required": ["a"], "additionalProperties": False},
     "open": {"type": "object", "properties": {"a": {}}, "required": ["a"]},
     "no properties": {"type": "object"},
@@ -155,12 +158,23 @@ async def an_external_reference_is_refused_and_not_fetched(
 
 
 async def _require_refused(case: ToolsCase, schema: dict[str, Any]) -> None:
-    tools = (RecordedTool("measure"), RecordedTool("bad", schema=schema), RecordedTool("count"))
+    bad = RecordedTool("bad", schema=schema)
+    for tools in ((RecordedTool("measure"), bad, RecordedTool("count")), (RecordedTool("measure"), bad)):
+        with about(f"the bad tool as {tools.index(bad) + 1} of {len(tools)}"):
+            await _require_refused_among(case, tools, schema)
+
+
+async def _require_refused_among(case: ToolsCase, tools: Sequence[RecordedTool], schema: dict[str, Any]) -> None:
     try:
         provider = await case.hosting(*(tool.hosted for tool in tools))
     except ProviderResponseError:
         return  # as early as can be
-    for what, use in (("the listing", listed(case, provider)), ("a look-up", looked_up(case, provider, "bad"))):
+    uses = (
+        ("the listing", listed(case, provider)),
+        ("a look-up", looked_up(case, provider, "bad")),
+        ("a second listing", listed(case, provider)),
+    )
+    for what, use in uses:
         try:
             found: Any = await use
             happened = f"it gave {shortened(found)}"
