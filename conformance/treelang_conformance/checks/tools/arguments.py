@@ -41,7 +41,7 @@ _INVALID: dict[str, tuple[dict[str, Any], str, str]] = {
     "too long": ({**_VALID, "tree": _CANARY}, "tree", "maxLength"),
     "too high": ({**_VALID, "height": 4217043}, "height", "maximum"),
     "deep inside": ({**_VALID, "site": {"zone": _CANARY}}, "zone", "enum"),
-    "one missing": ({"tree": _VALID["tree"], "site": {}}, "height", "required"),
+    "one missing": ({"tree": _VALID["tree"], "site": {}}, "", "required"),
     "one too many": ({**_VALID, "other": _CANARY}, "", "additionalProperties"),
 }
 """Arguments, the place that breaks a constraint, and the constraint."""

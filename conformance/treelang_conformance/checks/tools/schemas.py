@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from treelang import ProviderResponseError
@@ -169,14 +169,14 @@ async def _require_refused_among(case: ToolsCase, tools: Sequence[RecordedTool],
         provider = await case.hosting(*(tool.hosted for tool in tools))
     except ProviderResponseError:
         return  # as early as can be
-    uses = (
-        ("the listing", listed(case, provider)),
-        ("a look-up", looked_up(case, provider, "bad")),
-        ("a second listing", listed(case, provider)),
-    )
-    for what, use in uses:
+    uses: Mapping[str, Callable[[], Awaitable[Any]]] = {
+        "the listing": lambda: listed(case, provider),
+        "a look-up": lambda: looked_up(case, provider, "bad"),
+        "a second listing": lambda: listed(case, provider),
+    }
+    for what, use in uses.items():
         try:
-            found: Any = await use
+            found = await use()
             happened = f"it gave {shortened(found)}"
         except ProviderResponseError:
             continue
@@ -184,7 +184,5 @@ async def _require_refused_among(case: ToolsCase, tools: Sequence[RecordedTool],
             raise
         except Exception as error:
             happened = f"it raised {type_name(error)}"
-        finally:
-            use.close()
         with about(f"the schema {shortened(json.dumps(schema))}"):
             case.require(False, expected=f"{what} to raise ProviderResponseError", happened=happened)
