@@ -15,11 +15,15 @@ def _one_of(*choices: Any) -> SearchStrategy[Any]:
     return numbers(4).map(lambda number: choices[number % len(choices)])
 
 
+def _either(*choices: SearchStrategy[Any]) -> SearchStrategy[Any]:
+    """One of several strategies; hypothesis' own `one_of` draws a number, for the sake of which see `numbers`."""
+    return numbers(4).flatmap(lambda number: choices[number % len(choices)])
+
+
 def _scalars() -> SearchStrategy[Any]:
-    from hypothesis import strategies
 
     whole = numbers(4).map(lambda number: number - 8)
-    return strategies.one_of(_one_of(None, True, False), whole, whole.map(lambda n: n + 0.5), texts(most=4))
+    return _either(_one_of(None, True, False), whole, whole.map(lambda n: n + 0.5), texts(most=4))
 
 
 def values() -> SearchStrategy[Any]:
@@ -28,7 +32,7 @@ def values() -> SearchStrategy[Any]:
 
     names = _one_of("a", "b")
     lists = strategies.lists(_scalars(), max_size=3)
-    return strategies.one_of(_scalars(), lists, strategies.dictionaries(names, _scalars(), max_size=2))
+    return _either(_scalars(), lists, strategies.lists(strategies.tuples(names, _scalars()), max_size=2).map(dict))
 
 
 def _property() -> SearchStrategy[Any]:
@@ -36,7 +40,7 @@ def _property() -> SearchStrategy[Any]:
 
     kinds = _one_of("null", "boolean", "integer", "number", "string", "array", "object")
     counts = numbers(2)
-    simple = strategies.one_of(
+    simple = _either(
         kinds.map(lambda kind: {"type": kind}),
         values().map(lambda value: {"const": value}),
         strategies.lists(values(), min_size=1, max_size=3).map(lambda several: {"enum": several}),
@@ -44,7 +48,7 @@ def _property() -> SearchStrategy[Any]:
         counts.map(lambda count: {"type": "string", "maxLength": count, "description": "x"}),
         counts.map(lambda count: {"type": "array", "minItems": count, "default": []}),
     )
-    return strategies.one_of(
+    return _either(
         simple,
         simple.map(lambda inner: {"type": "array", "items": inner}),
         simple.map(lambda inner: {"type": "object", "properties": {"a": inner}, "required": ["a"]}),
