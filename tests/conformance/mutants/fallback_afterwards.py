@@ -7,7 +7,9 @@ import contextlib
 import dataclasses
 import json
 from collections.abc import AsyncGenerator
+from typing import Any
 
+from tests.conformance.mutants.client import LeanClient
 from tests.conformance.mutants.fallback import JSON_MODE, CompleteMutation, fallback_mutant
 from tests.conformance.mutants.mutation import CHAT, MESSAGES, RESPONSES, ErrorMutation, Moment, Mutation, remade
 from tests.conformance.mutants.requests import RequestMutation
@@ -208,3 +210,17 @@ class ForgetsTheTurnsBetweenInJsonMode(JsonModeMutation):
     def in_json_mode(self, request: CheckedRequest) -> CheckedRequest:
         system = [message for message in request.messages if message.role == "system"]
         return self.with_messages(request, *system, request.messages[-1])
+
+
+class _OtherCredential(LeanClient):
+    def _request(self, path: str, body: dict[str, Any]) -> bytes:
+        request = super()._request(path, body)
+        strict = body.get("response_format", {}).get("type") == "json_schema"
+        return request if strict else request.replace(b"Bearer ", b"Bearer another-", 1)
+
+
+@fallback_mutant("FBK-14")
+class AsksInJsonModeAsSomebodyElse(Mutation):
+    """A request in JSON mode bears another credential."""
+
+    client_class = _OtherCredential

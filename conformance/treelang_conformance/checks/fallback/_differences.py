@@ -10,9 +10,14 @@ from treelang_conformance.neutral import ReadRequest
 from treelang_conformance.provider.record import RecordedRequest
 from treelang_conformance.wires.base import Wire
 
+_HEADERS = ("authorization", "x-api-key", "host", "accept", "content-type", "user-agent")
+"""Headers that have nothing to do with the output format; their values are not shown, for one is a credential."""
+
 
 def differences(wire: Wire, first: RecordedRequest, second: RecordedRequest) -> Iterator[str]:
     """What differs beside the output format, one phrase each.
+
+    Headers that clients number or count by are not compared, those that say who asks for what are.
 
     Texts that ask for JSON may be added where they stand apart from the caller's own (FBK-12), and nothing else may
     differ: not a byte in any member of the body, however deep, and neither the method nor the path.
@@ -20,6 +25,9 @@ def differences(wire: Wire, first: RecordedRequest, second: RecordedRequest) -> 
     for what in ("method", "path"):
         if getattr(first, what) != getattr(second, what):
             yield f"the {what} was {getattr(first, what)!r} and is {getattr(second, what)!r}"
+    for name in _HEADERS:
+        if first.headers.get(name) != second.headers.get(name):
+            yield f"the header {name!r} is another"
     before, after = _members(wire, first), _members(wire, second)
     read_before, read_after = wire.read(first), wire.read(second)
     added = added_texts(read_before, read_after)
