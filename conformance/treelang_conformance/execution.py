@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 
 from treelang_conformance import canaries
-from treelang_conformance.cases.fallback import FallbackCase
+from treelang_conformance.cases import case_type
 from treelang_conformance.cases.judge import Judge, Surroundings
-from treelang_conformance.cases.negotiator import NegotiatorCase
-from treelang_conformance.cases.tools import ToolsCase
 from treelang_conformance.cases.transport import Case
 from treelang_conformance.isolation import run_isolated
 from treelang_conformance.leftovers import LeftoversWatch
 from treelang_conformance.outcome import type_name
 from treelang_conformance.provider.server import Provider
-from treelang_conformance.registry import Check, Mode, SuiteName
+from treelang_conformance.registry import Check, Mode
 from treelang_conformance.report import CheckOutcome, CheckResult, FailureDetails
 from treelang_conformance.subject import FEATURES, AnySubject
 from treelang_conformance.violation import CouldNotRun, NotApplicable, Violation
 from treelang_conformance.waiting import is_kit, is_standard, line
 from treelang_conformance.wires.base import Wire
-
-_CASES: Mapping[SuiteName, Callable[[Surroundings], Judge]] = {
-    SuiteName.TRANSPORT: Case,
-    SuiteName.FALLBACK: FallbackCase,
-    SuiteName.NEGOTIATOR: NegotiatorCase,
-    SuiteName.TOOLS: ToolsCase,
-}
 
 CHECK_SECONDS = 5.0
 """How long one check may take in all."""
@@ -70,7 +60,7 @@ class Executor:
                 patience=self.patience,
                 seed=self.seed,
             )
-            case = _CASES[check.suite](surroundings)
+            case = case_type(check.suite)(surroundings)
             try:
                 await _judge(check, case)
             except BaseException:

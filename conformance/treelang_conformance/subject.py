@@ -7,13 +7,16 @@ import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from treelang import ModelCapabilityNegotiator, ModelTransport, ToolProvider
+from treelang import ModelTransport
 from treelang_conformance.clauses import unknown
 from treelang_conformance.endpoint import Endpoint
 from treelang_conformance.hosting import HostedTool
 from treelang_conformance.registry import SuiteName
+
+if TYPE_CHECKING:  # they bring the program formats and pydantic's models, which a run of a transport does not wait for
+    from treelang import ModelCapabilityNegotiator, ToolProvider
 
 FEATURES = {"usage": "consume_usage", "capabilities": "capabilities"}
 """What a transport may offer beyond the two calls, by the method that offers it."""

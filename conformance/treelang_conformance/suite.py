@@ -11,11 +11,11 @@ adopter has for asyncio plays no part.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import pytest
 
-from treelang import ModelCapabilityNegotiator, ModelTransport
+from treelang import ModelTransport
 from treelang_conformance.clauses import Level, UnknownClauseError, find_clause, unknown
 from treelang_conformance.endpoint import Endpoint
 from treelang_conformance.execution import Executor
@@ -45,6 +45,9 @@ from treelang_conformance.subject import (
 )
 from treelang_conformance.wires.base import Wire
 from treelang_conformance.wires.discovery import UnknownWireError, find_wire
+
+if TYPE_CHECKING:  # it brings the program formats, which a run of a transport does not wait for
+    from treelang import ModelCapabilityNegotiator
 
 
 class Suite:
