@@ -9,19 +9,24 @@ from typing import Any
 from treelang_conformance.violation import NotApplicable
 
 
+def closed(properties: Mapping[str, Any], **further: Any) -> dict[str, Any]:
+    """The schema that properties alone stand for (TOL-3): all of them are required, and no other is allowed.
+
+    Args:
+        properties: The schema of each argument by name.
+        further: Further keywords of the root.
+    """
+    required = {"required": list(properties)} if properties else {}
+    return {"type": "object", "properties": dict(properties), **required, "additionalProperties": False, **further}
+
+
 async def _answer(_: dict[str, Any]) -> Any:
     return "115.9 m"
 
 
 def simple_tool(call: Callable[[dict[str, Any]], Awaitable[Any]] = _answer) -> HostedTool:
     """A tool that every provider has to have room for: it takes a text, which is required, and nothing else."""
-    schema = {
-        "type": "object",
-        "properties": {"tree": {"type": "string"}},
-        "required": ["tree"],
-        "additionalProperties": False,
-    }
-    return HostedTool("measure", "The height of a tree.", schema, {}, call)
+    return HostedTool("measure", "The height of a tree.", closed({"tree": {"type": "string"}}), {}, call)
 
 
 class CannotHost(NotApplicable):  # an outcome, not an error

@@ -1,4 +1,4 @@
-"""Where a task stands: the chain of awaits under it, told as file names and lines.
+"""Where a task stands, once everything has settled: the chain of awaits under it, told as file names and lines.
 
 `Task.get_stack` gives only the outermost frame of a suspended coroutine; what teaches is the innermost one of
 the subject's own code, and where in its libraries that one waits.
@@ -100,3 +100,9 @@ def _behind(step: Any) -> Any:
         if hasattr(held, "ag_frame") or hasattr(held, "cr_frame"):
             return held
     return None
+
+
+async def settle() -> None:
+    """Give the event loop turns enough to hand over what has arrived, so that tasks wait for what has not."""
+    for _ in range(20):
+        await asyncio.sleep(0)

@@ -29,7 +29,7 @@ from treelang_conformance.provider.record import RecordedRequest
 from treelang_conformance.provider.script import Gate, Script
 from treelang_conformance.registry import Mode
 from treelang_conformance.violation import Violation
-from treelang_conformance.waiting import where
+from treelang_conformance.waiting import settle, where
 
 QUESTION = f"How tall is the tallest tree? {canaries.USER_TEXT}"
 """What every evaluation is asked."""
@@ -89,7 +89,7 @@ class FallbackCase(Case):
         self,
         *replies: Answer | Script,
         config: ArboristConfig | None = None,
-        declares: Declaration = "strict",
+        declared: ModelCapabilities | None = DECLARED["strict"],
         transport: ModelTransport | None = None,
         observability: Observability | None = None,
         cancel_at: Gate | None = None,
@@ -99,8 +99,8 @@ class FallbackCase(Case):
         Args:
             replies: What the provider answers, request by request; any further request is answered with a program.
             config: How to ask; by default `config()`.
-            declares: What the arborist is told of the model.
-            transport: Who answers; by default the subject, called in this case's mode, with `declares` on it.
+            declared: What the arborist is told of the model; `None` for a transport without `capabilities()`.
+            transport: Who answers, called in this case's mode; by default the subject.
             observability: Told what happens.
             cancel_at: Where the provider stands when the evaluation is to be cancelled; by default it is not.
         """
@@ -112,7 +112,7 @@ class FallbackCase(Case):
             self.wire.model,
             TOOLS,
             config=config or self.config(),
-            transport=transport or under(await self.transport(), self.mode, DECLARED[declares]),
+            transport=_under(transport or await self.transport(), self.mode, declared),
             observability=observability,
             capability_negotiator=DefaultModelCapabilityNegotiator(),
         )
@@ -120,7 +120,7 @@ class FallbackCase(Case):
         if cancel_at is not None:
             await self._cancelled_at(cancel_at, task)
         response, error = await self._ended(task)
-        await _let_others_run()
+        await settle()
         received = self.provider.requests[sent:]
         return Evaluation(response, error, received, tuple(self.read(sent + number) for number in range(len(received))))
 
@@ -131,7 +131,7 @@ class FallbackCase(Case):
             await self.within(first, "the provider to receive the request that is cancelled")
         finally:
             reached.cancel()
-        await _let_others_run()
+        await settle()
         task.cancel()
 
     async def _ended(self, task: asyncio.Task[EvalResponse]) -> tuple[EvalResponse | None, BaseException | None]:
@@ -148,12 +148,6 @@ class FallbackCase(Case):
             raise
         except BaseException as error:  # CancelledError is what some situations look for
             return None, error
-
-
-async def _let_others_run() -> None:
-    """Give tasks that a subject may have left behind turns enough to send what they want to send."""
-    for _ in range(20):
-        await asyncio.sleep(0)
 
 
 class _Under:
@@ -190,7 +184,7 @@ class _DeclaringUnder(_Under):
         return self._declared
 
 
-def under(transport: ModelTransport, mode: Mode, declared: ModelCapabilities | None) -> ModelTransport:
+def _under(transport: ModelTransport, mode: Mode, declared: ModelCapabilities | None) -> ModelTransport:
     """A transport as the arborist is to see it.
 
     Args:

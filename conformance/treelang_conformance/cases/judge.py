@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
 from treelang_conformance.leftovers import Leftovers, LeftoversWatch
+from treelang_conformance.outcome import type_name
 from treelang_conformance.patience import Alarm
 from treelang_conformance.provider.server import Provider
 from treelang_conformance.registry import Mode
@@ -88,6 +89,17 @@ class Judge:
             yield
         if late:
             raise Violation(expected=f"{what} to end within {seconds:g} s", happened=f"it hangs {late[0]}")
+
+    @contextlib.contextmanager
+    def succeeding(self, what: str, *, expected: str) -> Iterator[None]:
+        """Bound a block of the subject's own set-up: a hang is a violation, and so is whatever it raises."""
+        try:
+            with self.bounded(what):
+                yield
+        except Violation:
+            raise
+        except Exception as error:
+            raise Violation(expected=expected, happened=f"it raised {type_name(error)}: {error}") from error
 
     @contextlib.contextmanager
     def _interrupted_after(self, seconds: float) -> Iterator[list[str]]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from treelang import ModelCapabilityNegotiator
 from treelang_conformance.cases.judge import Judge, Surroundings
-from treelang_conformance.outcome import type_name
 from treelang_conformance.subject import NegotiatorSubject
-from treelang_conformance.violation import Violation
 
 
 class NegotiatorCase(Judge):
@@ -35,20 +33,13 @@ class NegotiatorCase(Judge):
         return self._negotiator
 
     async def _make(self) -> ModelCapabilityNegotiator:
-        try:
-            with self.bounded("making the negotiator"):
-                negotiator = await self.subject.build()
-        except Violation:
-            raise
-        except Exception as error:
-            raise Violation(
-                expected="the factory to make a negotiator", happened=f"it raised {type_name(error)}: {error}"
-            ) from error
+        with self.succeeding("making the negotiator", expected="the factory to make a negotiator"):
+            negotiator = await self.subject.build()
         self._made.append(negotiator)
         return negotiator
 
     async def close(self) -> None:
         """Close every negotiator that was made, where it can be closed."""
         while self._made:
-            with self.bounded("closing the negotiator"):
+            with self.succeeding("closing the negotiator", expected="the negotiator to close"):
                 await self.subject.dispose(self._made.pop())

@@ -126,15 +126,8 @@ class Case(Judge):
 
     async def _make(self, changes: dict[str, Any]) -> ModelTransport:
         endpoint = self.endpoint(**changes)
-        try:
-            with self.bounded("making the transport"):
-                transport = await self.subject.build(endpoint)
-        except Violation:
-            raise
-        except Exception as error:
-            raise Violation(
-                expected="the factory to make a transport", happened=f"it raised {type_name(error)}: {error}"
-            ) from error
+        with self.succeeding("making the transport", expected="the factory to make a transport"):
+            transport = await self.subject.build(endpoint)
         self._made.append(transport)
         return transport
 
@@ -232,13 +225,8 @@ class Case(Judge):
         """Close every transport that was made."""
         while self._made:
             transport = self._made.pop()
-            with self.bounded("closing the transport"):
-                try:
-                    await self.subject.dispose(transport)
-                except Exception as error:
-                    raise Violation(
-                        expected="the transport to close", happened=f"it raised {type_name(error)}: {error}"
-                    ) from error
+            with self.succeeding("closing the transport", expected="the transport to close"):
+                await self.subject.dispose(transport)
 
 
 def _hint(error: BaseException | None, due: type[BaseException]) -> str:

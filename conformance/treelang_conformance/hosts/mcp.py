@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from treelang import MCPToolProvider, MissingDependencyError, ToolProvider
-from treelang_conformance.hosting import CannotHost, HostedTool
+from treelang_conformance.hosting import CannotHost, HostedTool, closed
 
 _WRAPPED = {"type": "object", "properties": {"result": {}}, "required": ["result"]}
 """What every tool gives, as SDKs of the protocol have it: whatever is no object goes into a `result`."""
@@ -43,22 +43,10 @@ def _require_json(tool: HostedTool) -> None:
         raise CannotHost("the protocol knows no input schema but an object")
 
 
-def _complete(tool: HostedTool) -> dict[str, Any]:
-    """The whole schema, which the protocol asks for."""
-    if tool.input_schema is not None:
-        return dict(tool.input_schema)
-    return {
-        "type": "object",
-        "properties": dict(tool.properties),
-        "required": list(tool.properties),
-        "additionalProperties": False,
-    }
-
-
 @contextlib.asynccontextmanager
 async def _serving(tools: Sequence[HostedTool]) -> AsyncIterator[str]:
     uvicorn = _import("uvicorn")
-    application = _server(tools).streamable_http_app(stateless_http=False)
+    application = _server(tools).streamable_http_app()
     # Said to be TCP, for asyncio sends at once only where it knows; else every answer waits 40 ms.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
@@ -97,7 +85,7 @@ def _server(tools: Sequence[HostedTool]) -> Any:
                 types.Tool(
                     name=tool.name,
                     description=tool.description,
-                    input_schema=_complete(tool),
+                    input_schema=dict(closed(tool.properties) if tool.input_schema is None else tool.input_schema),
                     output_schema=_WRAPPED,
                 )
                 for tool in tools

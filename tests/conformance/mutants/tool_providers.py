@@ -19,7 +19,7 @@ from treelang import (
     ToolNotFoundError,
     ToolOutput,
 )
-from treelang_conformance.hosting import HostedTool
+from treelang_conformance.hosting import HostedTool, closed
 from treelang_conformance.registry import SuiteName
 
 TOOLS = SuiteName.TOOLS
@@ -139,34 +139,33 @@ class FetchesReferences(SchemaMutation):
 # --- properties alone ---
 
 
+class PropertiesMutation(PlainToolProvider):
+    """A provider that lists properties alone as a schema with another meaning."""
+
+    left_out = ""
+    """The keyword that the schema lacks."""
+
+    def metadata(self, tool: HostedTool) -> Any:
+        metadata = super().metadata(tool)
+        if tool.input_schema is None:
+            metadata["input_schema"] = {
+                name: value for name, value in closed(tool.properties).items() if name != self.left_out
+            }
+        return metadata
+
+
 @mutant("TOL-3", suite=TOOLS)
-class MakesPropertiesOptional(PlainToolProvider):
+class MakesPropertiesOptional(PropertiesMutation):
     """Properties alone are listed as a schema that requires none of them."""
 
-    def metadata(self, tool: HostedTool) -> Any:
-        metadata = super().metadata(tool)
-        if tool.input_schema is None:
-            metadata["input_schema"] = {
-                "type": "object",
-                "properties": dict(tool.properties),
-                "additionalProperties": False,
-            }
-        return metadata
+    left_out = "required"
 
 
 @mutant("TOL-3", suite=TOOLS)
-class LeavesPropertiesOpen(PlainToolProvider):
+class LeavesPropertiesOpen(PropertiesMutation):
     """Properties alone are listed as a schema that allows others."""
 
-    def metadata(self, tool: HostedTool) -> Any:
-        metadata = super().metadata(tool)
-        if tool.input_schema is None:
-            metadata["input_schema"] = {
-                "type": "object",
-                "properties": dict(tool.properties),
-                "required": list(tool.properties),
-            }
-        return metadata
+    left_out = "additionalProperties"
 
 
 # --- calls ---

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
 import treelang
@@ -14,7 +14,7 @@ from treelang import (
     StructuredOutputUnsupportedError,
     TreelangError,
 )
-from treelang_conformance.cases.fallback import DECLARED, Evaluation, FallbackCase, under
+from treelang_conformance.cases.fallback import DECLARED, Evaluation, FallbackCase
 from treelang_conformance.checks.fallback._situations import PLAYS, Play
 from treelang_conformance.checks.transport._faults import require_kind
 from treelang_conformance.decisions import ANOTHER_FAILURE, ANSWER, Output, Policy, Situation, cells
@@ -113,7 +113,7 @@ async def what_the_transport_declares_decides(case: FallbackCase) -> None:
         expected="capabilities() to return ModelCapabilities",
         happened=f"it returned {shortened(declared)}",
     )
-    evaluation = await case.evaluate(transport=under(transport, case.mode, declared))
+    evaluation = await case.evaluate(declared=declared)
     expected: Output = "strict" if declared.strict_json_schema else "json"
     _require_requests(case, evaluation, (expected,))
     _require_end(case, evaluation, ANSWER)
@@ -137,7 +137,8 @@ async def _played(case: FallbackCase, situation: Situation, policy: Policy, play
     return await case.evaluate(
         *play.replies,
         config=case.config(policy, validation_retries=situation.retries),
-        transport=under(transport, case.mode, DECLARED[situation.declares]),
+        declared=DECLARED[situation.declares],
+        transport=transport,
         cancel_at=play.cancel_at,
     )
 
@@ -175,37 +176,33 @@ def _listed(outputs: tuple[Output, ...] | list[str]) -> str:
     return f"{len(outputs)} request{'s' if len(outputs) > 1 else ''} ({', then '.join(outputs)})"
 
 
+def _is_another_failure(error: BaseException | None) -> bool:
+    return isinstance(error, ProviderResponseError) and not isinstance(error, StructuredOutputUnsupportedError)
+
+
+_ENDS: Mapping[str, tuple[str, Callable[[BaseException | None], bool]]] = {
+    ANSWER: ("a program", lambda error: error is None),
+    ANOTHER_FAILURE: ("an error of the transport that is no rejection of strict output", _is_another_failure),
+    "CancelledError": ("CancelledError", lambda error: isinstance(error, asyncio.CancelledError)),
+    "ASTValidationError": (
+        "ASTValidationError, since the last answer is no valid program",
+        lambda error: isinstance(error, ASTValidationError),
+    ),
+}
+"""The ends of the table that are no error of one of the contract's kinds: in words, and how they are known."""
+
+
 def _require_end(case: FallbackCase, evaluation: Evaluation, expected: str) -> None:
-    error = evaluation.error
-    match expected:
-        case _ if expected == ANSWER:
-            case.require(
-                error is None,
-                expected="a program",
-                happened=f"the evaluation {_end(evaluation)}",
-                hint=_foreign(evaluation),
-            )
-        case _ if expected == ANOTHER_FAILURE:
-            case.require(
-                isinstance(error, ProviderResponseError) and not isinstance(error, StructuredOutputUnsupportedError),
-                expected="an error of the transport that is no rejection of strict output",
-                happened=f"the evaluation {_end(evaluation)}",
-                hint=_foreign(evaluation),
-            )
-        case "CancelledError":
-            case.require(
-                isinstance(error, asyncio.CancelledError),
-                expected="CancelledError",
-                happened=f"the evaluation {_end(evaluation)}",
-            )
-        case "ASTValidationError":
-            case.require(
-                isinstance(error, ASTValidationError),
-                expected="ASTValidationError, since the last answer is no valid program",
-                happened=f"the evaluation {_end(evaluation)}",
-            )
-        case _:
-            require_kind(case, evaluation.outcome, getattr(treelang, expected))
+    if expected not in _ENDS:
+        require_kind(case, evaluation.outcome, getattr(treelang, expected))
+        return
+    words, fits = _ENDS[expected]
+    case.require(
+        fits(evaluation.error),
+        expected=words,
+        happened=f"the evaluation {_end(evaluation)}",
+        hint=_foreign(evaluation),
+    )
 
 
 def _end(evaluation: Evaluation) -> str:

@@ -101,9 +101,11 @@ class Negotiation:
             happened="it raised StructuredOutputUnsupportedError",
         ) from answer
 
-    def select_strict(self, policy: str = AUTO, capabilities: ModelCapabilities = CAPABLE) -> StructuredOutputSelection:
-        """The strict selection for a model that can do everything; another one is a violation."""
-        selection = self.select(capabilities, policy)
+    def select_strict(
+        self, policy: str = AUTO, capabilities: ModelCapabilities = CAPABLE, **details: Any
+    ) -> StructuredOutputSelection:
+        """The strict selection for a model that can do everything; another one is a violation. Details as of `ask`."""
+        selection = self.select(capabilities, policy, **details)
         self.case.require(
             selection.mode == "strict",
             expected=f"strict output from {_question(policy, capabilities)}",

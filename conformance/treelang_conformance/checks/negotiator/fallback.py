@@ -36,15 +36,9 @@ _HINT = "Grant JSON mode under `auto` and after a strict selection; answer None 
 _REJECTION = StructuredOutputUnsupportedError("strict output is not supported", provider="kit", status_code=400)
 
 
-def _granted(case: NegotiatorCase, negotiation: Negotiation, version: str = "2.0") -> StructuredOutputSelection:
+def _granted(negotiation: Negotiation, version: str = "2.0") -> StructuredOutputSelection:
     """The fallback from a strict selection under `auto`, which has to be granted and complete."""
-    selection = negotiation.select(CAPABLE, AUTO, version=version)
-    case.require(
-        selection.mode == "strict",
-        expected="strict output for a model that can do everything",
-        happened=f"the selection's mode is {selection.mode!r}",
-    )
-    fallback = negotiation.fall_back(selection, AUTO)
+    fallback = negotiation.fall_back(negotiation.select_strict(AUTO, version=version), AUTO)
     if fallback is None:
         raise Violation(expected="JSON mode after a rejection of strict output", happened="no fallback was granted")
     return fallback
@@ -53,7 +47,7 @@ def _granted(case: NegotiatorCase, negotiation: Negotiation, version: str = "2.0
 @check("NEG-4", suite=SuiteName.NEGOTIATOR, over={version: version for version in VERSIONS}, hint=_HINT)
 async def a_rejection_under_auto_leads_to_json_mode(case: NegotiatorCase, version: str) -> None:
     """Under `auto`, a rejected strict selection leads to a complete selection in JSON mode."""
-    fallback = _granted(case, await begin(case), version)
+    fallback = _granted(await begin(case), version)
     case.require(
         fallback.mode == "compatibility",
         expected="a fallback to JSON mode, whose mode is 'compatibility'",
@@ -85,7 +79,7 @@ async def nothing_follows_json_mode(case: NegotiatorCase) -> None:
 async def a_fallback_is_granted_once(case: NegotiatorCase, policy: str) -> None:
     """What was granted after a rejection is the last: its own rejection leads to nothing, however often it is told."""
     negotiation = await begin(case)
-    fallback = _granted(case, negotiation)
+    fallback = _granted(negotiation)
     for _ in range(3):
         require_final(case, negotiation.fall_back(fallback, policy))
     other = await begin(case)  # what is final does not depend on who granted it
@@ -99,7 +93,7 @@ async def what_follows_a_rejection_keeps_the_policy(case: NegotiatorCase) -> Non
     A negotiator may remember the rejection and ask for JSON mode at once, or refuse what is required.
     """
     negotiation = await begin(case)
-    _granted(case, negotiation)
+    _granted(negotiation)
     for policy in POLICIES:
         for model in (MODEL, f"{MODEL}-{policy}"):  # of the second nothing can be remembered
             answer = negotiation.ask(CAPABLE, policy, model=model)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treelang_conformance.checks.tools._hosted import closed
 from treelang_conformance.examples import numbers, texts
+from treelang_conformance.hosting import closed
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
-from treelang_conformance.hosting import HostedTool
+from treelang_conformance.hosting import HostedTool, closed
 from treelang_conformance.provider.script import Gate
 
 Act: TypeAlias = Callable[[dict[str, Any]], Awaitable[Any]]
@@ -15,12 +15,6 @@ Act: TypeAlias = Callable[[dict[str, Any]], Awaitable[Any]]
 TEXT: Mapping[str, Any] = {"type": "string"}
 INTEGER: Mapping[str, Any] = {"type": "integer"}
 ANYTHING: Mapping[str, Any] = {}
-
-
-def closed(properties: Mapping[str, Any], **further: Any) -> dict[str, Any]:
-    """The schema that every kind of provider has room for: all of the properties are required, no other is allowed."""
-    required = {"required": list(properties)} if properties else {}
-    return {"type": "object", "properties": dict(properties), **required, "additionalProperties": False, **further}
 
 
 class RecordedTool:

@@ -17,10 +17,10 @@ from treelang import (
 )
 from treelang_conformance.cases.tools import ToolsCase
 from treelang_conformance.checks.tools._generated import schemas_with_arguments
-from treelang_conformance.checks.tools._hosted import TEXT, RecordedTool, closed
+from treelang_conformance.checks.tools._hosted import TEXT, RecordedTool
 from treelang_conformance.checks.tools._use import Ended, called, evaluated, is_same_json, only_one, program, tool_call
 from treelang_conformance.examples import for_examples
-from treelang_conformance.hosting import CannotHost
+from treelang_conformance.hosting import CannotHost, closed
 from treelang_conformance.outcome import shortened
 from treelang_conformance.registry import SuiteName, check
 from treelang_conformance.violation import about

@@ -16,16 +16,7 @@ from treelang import (
     ToolProvider,
 )
 from treelang_conformance.cases.tools import ToolsCase
-from treelang_conformance.checks.tools._hosted import (
-    ANYTHING,
-    INTEGER,
-    TEXT,
-    Held,
-    RecordedTool,
-    closed,
-    giving,
-    raising,
-)
+from treelang_conformance.checks.tools._hosted import ANYTHING, INTEGER, TEXT, Held, RecordedTool, giving, raising
 from treelang_conformance.checks.tools._use import (
     Ended,
     called,
@@ -35,6 +26,7 @@ from treelang_conformance.checks.tools._use import (
     require_content,
     require_output,
 )
+from treelang_conformance.hosting import closed
 from treelang_conformance.outcome import shortened, type_name
 from treelang_conformance.registry import SuiteName, check
 from treelang_conformance.violation import about

@@ -8,8 +8,9 @@ from typing import Any
 from treelang import InvalidToolArgumentsError, ToolNotFoundError
 from treelang.tools.validation import compile_tool
 from treelang_conformance.cases.tools import ToolsCase
-from treelang_conformance.checks.tools._hosted import ANYTHING, INTEGER, TEXT, RecordedTool, closed
+from treelang_conformance.checks.tools._hosted import ANYTHING, INTEGER, TEXT, RecordedTool
 from treelang_conformance.checks.tools._use import called, listed, looked_up, only_one
+from treelang_conformance.hosting import closed
 from treelang_conformance.outcome import shortened, type_name
 from treelang_conformance.registry import SuiteName, check
 from treelang_conformance.violation import about

@@ -9,10 +9,10 @@ from typing import Any
 from treelang import ProviderResponseError
 from treelang_conformance.cases.tools import ToolsCase
 from treelang_conformance.checks.tools._generated import schemas
-from treelang_conformance.checks.tools._hosted import RecordedTool, closed
+from treelang_conformance.checks.tools._hosted import RecordedTool
 from treelang_conformance.checks.tools._use import is_same_json, listed, looked_up, only_one
 from treelang_conformance.examples import for_examples
-from treelang_conformance.hosting import CannotHost
+from treelang_conformance.hosting import CannotHost, closed
 from treelang_conformance.outcome import shortened, type_name
 from treelang_conformance.provider.script import Reply
 from treelang_conformance.registry import SuiteName, check

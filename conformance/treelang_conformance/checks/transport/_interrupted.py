@@ -16,7 +16,7 @@ from treelang_conformance.checks.transport._vocabulary import events_to_first_te
 from treelang_conformance.outcome import type_name
 from treelang_conformance.provider.script import Gate, Raw, Script, Send, Wait
 from treelang_conformance.violation import Violation
-from treelang_conformance.waiting import where
+from treelang_conformance.waiting import settle, where
 
 Stage: TypeAlias = Callable[[Case, Gate], Script]
 """Makes the script that brings a call to a stage: it plays so far and waits at the gate."""
@@ -92,12 +92,6 @@ async def connecting_to(case: Case, listener: SilentListener) -> asyncio.Task[An
     task = asyncio.create_task(case.invoke(transport=transport))
     await case.within(listener.heard(), "the client to begin its handshake")
     return task
-
-
-async def settle() -> None:
-    """Give the event loop turns enough to hand over what has arrived, so that the call waits for what has not."""
-    for _ in range(20):
-        await asyncio.sleep(0)
 
 
 _LATER = 3600.0

@@ -17,13 +17,13 @@ from treelang_conformance.checks.transport._interrupted import (
     connecting_to,
     ended,
     let_time_pass,
-    settle,
 )
 from treelang_conformance.outcome import type_name
 from treelang_conformance.provider.script import Stall
 from treelang_conformance.provider.unreachable import CannotFillBacklog, unaccepting_url
 from treelang_conformance.registry import BOTH, Mode, check
 from treelang_conformance.violation import CouldNotRun, about
+from treelang_conformance.waiting import settle
 
 _MESSAGE = "the caller has gone"
 

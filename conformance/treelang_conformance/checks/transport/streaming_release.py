@@ -12,7 +12,6 @@ from typing import Any, cast
 
 from treelang import ModelConnectionError, ModelTimeoutError, ProviderResponseError
 from treelang_conformance.cases.transport import Case
-from treelang_conformance.checks.transport._interrupted import settle
 from treelang_conformance.checks.transport._vocabulary import (
     ANSWER,
     FAILURES,
@@ -30,6 +29,7 @@ from treelang_conformance.provider.record import ConnectionState
 from treelang_conformance.provider.script import Reply, Script, Send, Stall
 from treelang_conformance.registry import Mode, check
 from treelang_conformance.violation import about
+from treelang_conformance.waiting import settle
 
 _STREAM = (Mode.STREAM,)
 
